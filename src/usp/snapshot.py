@@ -375,9 +375,9 @@ class UpdatePlan(UpdateRecorder):
             for failure in failures:
                 self.search.options.on_failure(failure)
         failed = {failure.url for failure in failures}
-        aside = [one for url, one in self.refused.items() if url not in failed]
         # What a refused update would have kept is a failure only in the file that was not written.
-        lost = set() if is_taken else {url for _, url in self.shrunk} - failed
+        lost = () if is_taken else self.shrunk.values()
+        aside = [one for one in (*self.refused.values(), *lost) if one.url not in failed]
         kept = [one for one in failures if not is_taken or one.url in self.kept]
         loss = self.gone_pages or self.unread_pages
         full = self.seconds if self.before.seconds is None else self.before.seconds
@@ -386,7 +386,7 @@ class UpdatePlan(UpdateRecorder):
             requests=self.requests,
             received=self.received,
             removed=self.removed,
-            failed=len(failures) + len(aside) + len(lost),
+            failed=len(failures) + len(aside),
             **self.counts,
             kept=(*kept, *aside),
             accepted=is_taken,

@@ -196,6 +196,11 @@ SAID = {
         "the page says that it is not available after 2010-06-25"
     ),
     "<title>Page not found - Tea shop</title>": "the page says that it was not found: 'Page not found - Tea shop'",
+    "<title>404: This page could not be found.</title>": "the page says that it was not found: '404: This page could not be found.'",
+    "<title>Error establishing a database connection</title>": "the page shows an error: 'Error establishing a database connection'",
+    "<title>Coming soon | Tea</title>": "the page is not ready yet: 'Coming soon | Tea'",
+    "<title>Welcome to nginx!</title>": "the page is that of a server without a website: 'Welcome to nginx!'",
+    "<title>Log in - Tea</title>": "the page asks for a login: 'Log in - Tea'",
     "<title>Tea</title><body><h1>Error 404</h1>": "the page says that it was not found: 'Tea'",
     "<body><div> </div></body>": "the page is empty",
     " ": "the page is empty",
@@ -227,6 +232,8 @@ def test_what_the_sitemap_has_for_a_page_is_fetched_if_that_is_asked_for():
 def test_a_page_that_says_nothing_of_the_kind_is_fine():
     pages = [
         "<title>How to fix a 404 - page not found, and more | Tea</title>",
+        "<title>Tea - Login</title><body>Tea",
+        "<title>New teas are coming soon</title><body>Tea",
         "<title>404 teas</title><body><h1>404 not found pages</h1>",
         '<meta http-equiv="refresh" content="300">',
         '<meta http-equiv="refresh" content="0;url=https://example.org/a">',
@@ -253,4 +260,6 @@ def test_a_page_that_says_nothing_of_the_kind_is_fine():
 
 
 def test_what_is_not_html_is_not_read_as_html():
-    assert one('<meta name="robots" content="noindex">', **{"Content-Type": "image/png"}) == []
+    noindex = '<meta name="robots" content="noindex">'
+    assert one(noindex, **{"Content-Type": "application/pdf"}) == []
+    assert [name for name, _ in one(noindex, **{"Content-Type": "image/png"})] == ["other-content"]

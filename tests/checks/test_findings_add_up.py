@@ -60,10 +60,11 @@ def test_defects_are_found_together_as_each_of_them_alone(tmp_path):
         != sorted(found for code in group for found in alone[code, way])
     ]
     assert wrong == []
-    # A file has no host: relative URLs stay as they are, and no host is another one.
+    # A file has no host: relative URLs stay as they are, no host is another one, and no scheme is its own.
     assert {code for code, way in alone if alone[code, way] != alone[code, "website"]} == {
         "SM401",
         "SM402",
+        "SM456",
     }
 
 
@@ -83,7 +84,8 @@ def test_a_finding_about_a_page_is_at_the_element_of_its_entry(tmp_path, damage,
         if one.page is None:
             continue
         rest = lines[one.line - 1][one.column - 1 :]
-        assert rest.startswith(damage[:9] if one.code[2] == "5" else f"<loc>{one.page}</loc>")
+        is_damage = one.code[2] == "5" or one.code == "SM356"
+        assert rest.startswith(damage[:9] if is_damage else f"<loc>{one.page}</loc>")
     if damage:
         assert [one.page for one in found if one.code.startswith("SM55")] == [f"{HOME}/4500"]
 
@@ -99,6 +101,7 @@ VIDEO = (
 )
 # What is found at which element of an entry: the one after §.
 PLACED = {
+    "SM356": f"§<loc>{HOME}/tea?a=1&b=2</loc>",
     "SM401": "§<loc>/tea</loc>",
     "SM404": "§<loc>http://example.org/tea</loc>",
     "SM407": f"<image:image><image:loc>{HOME}/tea</image:loc></image:image>§<loc>{HOME}/tea#top</loc>",
@@ -106,6 +109,7 @@ PLACED = {
     "SM450": f"§<loc></loc><lastmod>2024-05-06</lastmod>{IMAGES}",
     "SM451": f"<lastmod>2024-05-06</lastmod>§<loc>mailto:tea@example.org</loc>{IMAGES}",
     "SM452": f"<loc>{HOME}/tea</loc>§<loc>{HOME}/cup</loc>",
+    "SM512": f"<loc>{HOME}/tea</loc><priority>0.5</priority>§<priority>0.6</priority>",
     "SM550": f"<loc>{HOME}/tea</loc>{IMAGES}§<lastmod>soon</lastmod>",
     "SM601": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link rel="alternate" hreflang="en-UK" href="{HOME}/uk"/>',
     "SM604": f'<loc>{HOME}/en</loc>{LINKS}§<xhtml:link rel="alternate" hreflang="de" href="{HOME}/at"/>',
@@ -131,7 +135,9 @@ def test_a_finding_is_at_its_element_however_the_document_is_read(tmp_path, end,
             path, f"{locs('/clean')}\n{other}\n{entry.replace('§', '')}", select=[code]
         )
         lines = path.read_text().split("\n")
-        for one in found[-1:] if code == "SM550" else found:  # the damage gives another one
+        for one in (
+            found[-1:] if code in ("SM356", "SM550") else found
+        ):  # the damage gives another one
             rest = "\n".join([lines[one.line - 1][(one.column or 0) - 1 :], *lines[one.line :]])
             if not rest.startswith(entry.partition("§")[2]):
                 wrong[code] = one.line, one.column, one.message

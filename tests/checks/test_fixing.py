@@ -13,12 +13,15 @@ from usp.checks import RULES, fixing
 from usp.checks.finding import path_of
 from usp.checks.fixing import fixes, loose_url
 from usp.checks.registry import RuleScope
+from usp.objects.extensions import FIRST_PROTOCOL, PROTOCOL
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
-ROOT = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+ROOT = f'<urlset xmlns="{PROTOCOL}">'
 IMAGE = 'xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"'
 TEA = "<url><loc>https://tea.example/tea</loc></url>"
+CDATA = "<url><loc><![CDATA[https://tea.example/%s]]></loc></url>"
+XSI = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
 LATIN_1 = '<?xml version="1.0" encoding="ISO-8859-1"?>\n'
 
 
@@ -46,12 +49,25 @@ FIXED = {
         of(page("a", IMAGES % "%201"), root=f"{ROOT[:-1]} {IMAGE}>"),
     ),
     "SM409": (of(TEA, page("b"), TEA), of(TEA, page("b"))),
+    "SM408 CDATA": (of(CDATA % "?a&b c"), of(CDATA % "?a&b%20c")),
+    "SM510 CDATA": (
+        of(page("a", "<lastmod> <![CDATA[31.01.2025]]>\n</lastmod>")),
+        of(page("a", "<lastmod> <![CDATA[2025-01-31]]>\n</lastmod>")),
+    ),
     "SM414": (of(page("grün")), of(page("gr%C3%BCn"))),
     "SM301": (of(TEA, root="<urlset>"), of(TEA)),
     "SM302": (of(TEA, root='<urlset xmlns="https://tea.example/">'), of(TEA)),
     "SM303": (
         of(page("a", IMAGES % ""), root=f'{ROOT[:-1]} xmlns:image="http://www.google.com/image">'),
         of(page("a", IMAGES % ""), root=f"{ROOT[:-1]} {IMAGE}>"),
+    ),
+    "SM303 inside": tuple(
+        of(page("a", IMAGES.replace("image:image>", f"image:image {one}>", 1) % ""))
+        for one in ('xmlns:image="http://www.google.com/schemas/sitemap-image/1.0"', IMAGE)
+    ),
+    "SM304 attribute": tuple(
+        of(TEA, root=f'{start}{ROOT[7:-1]} xsi:schemaLocation="a b">')
+        for start in ("<urlset", f"<urlset {XSI}")
     ),
     "SM304": (
         of(page("a", IMAGES % "")),
@@ -120,6 +136,28 @@ def test_a_url_is_not_escaped_where_it_is_not_certain_what_was_meant(path, tmp_p
     file = tmp_path / "sitemap.xml"
     file.write_text(wrapped(locs(f"https://tea.example/{path}")), encoding="utf-8")
     assert codes(file) - {"SM414"}
+    assert list(fixes(tree_of(tmp_path, None, None))) == []
+
+
+def test_a_list_of_urls_is_fixed_line_by_line(tmp_path):
+    file = tmp_path / "sitemap.txt"
+    file.write_bytes("https://tea.example/a\r\nhttps://tea.example/grün\r\n".encode())
+    assert "SM414" in codes(file)
+    fix(tmp_path)
+    assert file.read_bytes() == b"https://tea.example/a\r\nhttps://tea.example/gr%C3%BCn\r\n"
+    assert list(fixes(tree_of(tmp_path, None, None))) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        of(TEA, root=ROOT.replace(PROTOCOL, FIRST_PROTOCOL)),
+        of("<url><loc><![CDATA[https://tea.example/a b]]><![CDATA[c]]></loc></url>"),
+        of("<url><loc>https://tea.example/<![CDATA[a b]]></loc></url>"),
+    ],
+)
+def test_what_has_no_finding_or_no_certain_fix_is_left_as_it_is(text, tmp_path):
+    (tmp_path / "sitemap.xml").write_text(text, encoding="utf-8")
     assert list(fixes(tree_of(tmp_path, None, None))) == []
 
 

@@ -99,3 +99,19 @@ def test_a_feed_may_list_pages_that_were_not_built(found, tmp_path):
     (tmp_path / "public").mkdir()
     (tmp_path / "public" / "feed.xml").write_text(rss(f"{SITE}/elsewhere"))
     assert found({"index.html": "", "tea.html": ""}, "/ /tea") == set()
+
+
+def test_what_pages_show_needs_a_file_and_what_follows_from_a_wrong_host_is_told_once(
+    found, tmp_path
+):
+    image = "<image:image><image:loc>{}</image:loc></image:image>"
+    shown = [f"{SITE}/cup.png", f"{SITE}/img?url=cup.png", "https://cdn.example/a.png"]
+    path = f"/tea</loc>{''.join(map(image.format, shown))}<loc>{SITE}/tea"
+    assert found({"tea.html": ""}, path) == {"SM930 /tea"}
+    (tmp_path / "public" / "cup.png").touch()
+    assert found({"tea.html": ""}, path) == set()
+    own = {"tea.html": f'<link rel="canonical" href="{SITE}/tea">'}
+    assert found(own, "/tea", "http://localhost:4000") == {"SM440 /tea"}
+    assert found(own, "/tea", "https://other.example", url=SITE) == {"SM402 /tea"}
+    own["robots.txt"] = "User-agent: *\nDisallow: /private\n"
+    assert found(own, "/tea") == {"SM107 "}

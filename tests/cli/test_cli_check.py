@@ -360,12 +360,15 @@ def test_ignores_leave_findings_out_until_a_day_and_say_when_they_are_of_no_use(
         ({"rules": "SM999"}, "no rule has the code or name 'SM999'"),
         ({"rules": "SM4", "until": "soon"}, "until 'soon' is not a day such as 2030-01-31"),
         ({"rules": 4}, "an ignore is a table of texts and a date"),
-        ({"url": "re:("}, "is not a valid regular expression"),
+        ({"url": "re:("}, "url 're:(' is not a valid regular expression"),
         ([], "an ignore is a table"),
     ]:
         run("check", "public", "--ignores", json.dumps(wrong)).ends(2, reason)
         with pytest.raises(ValueError, match=re.escape(reason)):
             usp.check("public", ignores=[wrong])
+    run("check", "public", "--ignores", "rules=SM4").ends(
+        2, 'an ignore is not JSON, such as {"rules"'
+    )
     put({"pyproject.toml": '[tool.usp.check]\nignores = "SM4"\n'})
     run("check", "public").ends(2, "ignores must be a list of tables: [[tool.usp.check.ignores]]")
 

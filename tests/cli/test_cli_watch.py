@@ -66,7 +66,7 @@ def test_a_command_gets_each_batch_and_again_if_it_fails(watch, website, tmp_pat
     failed = watch("--exec", "exit 7")
     assert "status 7" in failed.err
     assert "stopped: 0 changes in 1 round" in failed.err
-    assert failed.status == 0
+    assert failed.status == 1
     watch("--exec", f"cat >> {out}", "--rounds", "3")
     got = [json.loads(line)["url"] for line in out.read_text().splitlines()]
     assert got == [website.url("/2"), website.url("/3")]

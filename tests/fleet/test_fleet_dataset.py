@@ -333,8 +333,11 @@ def test_a_dataset_of_an_older_version_is_named(root):
     for table in ("pages", "sites"):
         schema = pa.schema([("site", pa.string())])
         deltalake.DeltaTable.create(str(root / table), deltalake.Schema.from_arrow(schema))
-    with pytest.raises(DatasetError, match="older version of usp crawl"):
-        Dataset(root).make()
+    files = sorted(root.rglob("*"))
+    for use in (Dataset(root).make, Dataset(root).require):
+        with pytest.raises(DatasetError, match=r"older version of usp crawl; 'usp convert .* -o"):
+            use()
+    assert sorted(root.rglob("*")) == files  # nothing is changed before
 
 
 def test_rows_of_a_commit_that_did_not_reach_visits_are_stored_and_do_not_count(dataset, root):

@@ -19,8 +19,10 @@ from usp.fleet import ChangesFeed, current_sql, dataset_stats
 from usp.fleet import open as open_dataset
 from usp.fleet.current import CURRENT, OpenDataset
 from usp.fleet.dataset import Dataset
+from usp.fleet.known_sites import KnownSites
 from usp.fleet.leave_alone import LeaveAlone, forget
 from usp.fleet.metrics import exporting, openmetrics, read_target
+from usp.fleet.options import Shard
 from usp.fleet.run import FleetProgress
 from usp.fleet.tables import bucket_of, domain_of, schema_of
 from usp.fleet.takeover import take_over
@@ -196,6 +198,17 @@ def test_duckdb_and_polars_agree_with_a_model_whatever_has_happened(root, seed):
 # Changes --------------------------------------------------------------------------------------------
 
 
+def test_a_site_is_found_by_its_host_whatever_its_scheme(root):
+    history = History(root)
+    for scheme in ("http", "https"):
+        home = f"{scheme}://{scheme}.example:8080/"
+        change = {"url": f"{home}1", "kind": "added", "sitemap": "s"}
+        history.visit(home, 0, {}, (), [change], number=len(scheme))
+        for site, count in ((home, 1), (f"{scheme}.example:8080", 1), ("other.example", 0)):
+            assert open_dataset(root).sites(site).read_all().num_rows == count
+            assert ChangesFeed(root).read(site=site)[0].read_all().num_rows == count
+
+
 @pytest.mark.parametrize("late", [False, True], ids=["before", "while it is read"])
 def test_each_change_comes_once_for_a_position_whoever_has_committed_it(root, monkeypatch, late):
     history, chance, seen, got = History(root), random.Random(1), [], []
@@ -324,6 +337,11 @@ def test_a_dataset_of_an_earlier_version_is_taken_over_once(tmp_path, root, run_
     }
     assert open_dataset(root).sites().read_all().num_rows == 2
     assert run_usp("convert", root, "-o", tmp_path / "x").status == 2
+    with KnownSites(Dataset(root), Shard()) as known:  # all are older than the first run
+        assert len(list(known.known("coalesce(run, 0) < 1"))) == 2
+    Dataset(root).begin_run()
+    with pytest.raises(DatasetError, match="choose a new dataset"):
+        take_over(old, root)
 
 
 # OpenMetrics ----------------------------------------------------------------------------------------
@@ -338,6 +356,7 @@ def test_the_counts_of_a_run_are_in_a_file_or_at_a_port(tmp_path):
     assert 'usp_sites_total{outcome="complete"} 3\n' in text
     assert 'usp_requests_total{status="304"} 7\n' in text
     assert 'usp_freshness_seconds_bucket{le="+Inf"} 1\n' in text
+    assert "usp_freshness_seconds_count 1\n" in text
     assert text.endswith("# EOF\n")
     with exporting(file, lambda: progress):
         pass
@@ -348,6 +367,11 @@ def test_the_counts_of_a_run_are_in_a_file_or_at_a_port(tmp_path):
     ):
         assert answer.read().decode() == text
         assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
+        with (
+            pytest.raises(OSError, match=f"cannot serve metrics at 127.0.0.1:{port}: "),
+            exporting(("127.0.0.1", port or 0), lambda: progress),
+        ):
+            pass
     assert read_target(":9100") == ("127.0.0.1", 9100)
     assert read_target("[::1]:9100") == ("::1", 9100)
     assert read_target("run.prom") == Path("run.prom")

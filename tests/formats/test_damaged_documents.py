@@ -3,10 +3,12 @@
 import gzip
 import re
 
+import pytest
 from formats_oracle import PREFIXES, SPACES
 from formats_support import E, XmlText, chunks, read, urlset
 
 from together import together
+from usp._formats import json_feeds
 from usp._formats.xml.raw_entries import MAX_FIELD
 from usp.objects.sitemap import InvalidSitemap
 from usp.tree import sitemap_from_bytes
@@ -86,3 +88,29 @@ def test_a_document_is_refused_for_what_is_wrong_with_it(data, reason):
     node = sitemap_from_bytes(data)
     assert isinstance(node, InvalidSitemap)
     assert re.fullmatch(reason, node.reason.partition("/: ")[2])
+
+
+JSON_FEED = (
+    '{"version": "https://jsonfeed.org/version/1.1", "title": "Tea", "items": [\n'
+    '{"id": "1", "url": "/1", "content_text": ""},\n'
+    '{"id": "2", "url": "/2", "content_text": "a \\"b\\" }] %s", "_x": [{"y": "\\\\"}]},\n'
+    '{"id": "3", "url": "/3", "content_text": ""}]}'
+)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_an_item_of_json_that_is_too_long_is_lost_alone(monkeypatch, size):
+    monkeypatch.setattr(json_feeds, "MAX_VALUE", 200)
+    data = (JSON_FEED % ("x{[" * 300)).encode()
+    reading = read(chunks(data, size))
+    assert [page.url.rpartition("/")[2] for page in reading.pages] == ["1", "3"]
+    assert (reading.codes, reading.lost) == (["3: bad-json"], 1)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_a_feed_of_json_with_nothing_in_it_is_not_read_to_its_end(monkeypatch, size):
+    monkeypatch.setattr(json_feeds, "MAX_DAMAGE", 5)
+    data = JSON_FEED.replace('{"id": "3"', "{} {} {} [] [] [] []" + '{"id": "3"').encode()
+    reading = read(chunks(data, size))
+    assert [page.url.rpartition("/")[2] for page in reading.pages] == ["1", "2"]
+    assert reading.codes[-1] == "4: too-damaged"

@@ -35,6 +35,8 @@ COLLAPSES = {
     "many empty sitemaps": {f"/{n}.xml": urlset() for n in range(COUNT - 2)},
     "few pages in each sitemap": {f"/{n}.xml": urlset(f"/{n}/0") for n in range(COUNT)},
 }
+# No single document has lost what it had.
+WITHOUT_CAUSE = ("a robots.txt of another website", "few pages in each sitemap")
 OUTAGES = {
     "errors": {path: Answer("down", 500) for path in good()},
     "no answers": {path: Answer(hang_up=True) for path in good()},
@@ -77,6 +79,8 @@ def test_a_collapse_replaces_nothing_until_it_is_accepted(site, path, update, ba
         done = update(path)
         assert (done.accepted, done.pages_before) == (False, PAGES)
         assert done.pages_lost > PAGES / 2
+        causes = () if bad in WITHOUT_CAUSE else COLLAPSES[bad]
+        assert {failure.url for failure in done.kept} == set(map(site.url, causes))
         assert done.tree.page_count() == PAGES
         assert path.read_bytes() == before
         assert list(path.parent.iterdir()) == [path]

@@ -214,6 +214,21 @@ def test_revisits_refer_to_a_record_of_the_same_payload_in_the_file(site, path):
         assert found["revisit"].items() <= found["response"].items()
 
 
+def test_a_sitemap_that_was_only_compressed_anew_has_not_changed(site, path, update):
+    text = site.fill(urlset("/a", "/b"))
+    site.tags = False
+    for level, changed in ((9, 2), (1, 0), (0, 0)):
+        packed = gzip.compress(text, level)
+        site.answers["/s0.xml"] = Answer(packed, headers={"Content-Encoding": "gzip"})
+        site.answers["/s1.xml"] = packed
+        done = update(path)
+        assert (done.changed, done.unchanged) == (changed, COUNT + 2 - changed)
+        assert done.tree == crawled(site)
+        assert packed in gzip.decompress(path.read_bytes())
+    site.answers["/s1.xml"] = gzip.compress(site.fill(urlset("/a", "/c")))
+    assert update(path).changed == 1
+
+
 def test_everything_about_a_mixed_website_is_the_same_after_an_update(site, path, update, again):
     site.answers = mixed()
     again()

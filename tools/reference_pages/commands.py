@@ -61,7 +61,7 @@ STATUSES: dict[str, dict[int, str]] = {
         "next round tries again",
         1: "what was found could not be written, or another watch has the snapshot; or all `--rounds` are over, and in "
         "the last one more of the pages were gone than `--max-removed`, or more than half could not be read: the "
-        "snapshot still has them",
+        "snapshot still has them; or `--exec` or `--post` did not take its changes, which come again",
         **_WRONG,
         3: "only with `--strict`: all `--rounds` are over, and in the last one a sitemap was missing or incomplete, or "
         "nothing could be read",

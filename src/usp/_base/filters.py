@@ -27,8 +27,8 @@ class Patterns:
     def of(cls, include: Iterable[str], exclude: Iterable[str]) -> Patterns:
         """Compile patterns; raises ``ValueError`` for one that is invalid."""
         return cls(
-            tuple(map(_compiled, repeat("include"), include)),
-            tuple(map(_compiled, repeat("exclude"), exclude)),
+            tuple(map(compiled, repeat("include"), include)),
+            tuple(map(compiled, repeat("exclude"), exclude)),
         )
 
     def __bool__(self) -> bool:
@@ -71,7 +71,8 @@ def is_regular(text: str) -> bool:
     return text.startswith(_REGULAR)
 
 
-def _compiled(name: str, text: str) -> re.Pattern[str]:
+def compiled(name: str, text: str) -> re.Pattern[str]:
+    """Compile a pattern; raises ``ValueError``, with the name of its option, if it is invalid."""
     if not is_regular(text):
         host = r"[A-Za-z]+://[^/?#]*" if text.startswith("/") else ""
         return re.compile(rf"\A{host}{fnmatch.translate(text)}")

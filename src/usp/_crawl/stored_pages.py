@@ -29,6 +29,7 @@ from usp._formats.abstract_parser import (
 from usp._formats.batches import CORE_FIELDS
 from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
+from usp._formats.unpack import MAGIC
 from usp._formats.values import text as text_of
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import RawEntry, given_in, place_among
@@ -173,6 +174,12 @@ class StoredPages(NodePages):
             scanner_only=lists_sitemaps,  # nothing else knows the lines of sitemaps
         )
         return Examination(self.document, parser, self._limits, lists_sitemaps=lists_sitemaps)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the document is compressed, or was sent so."""
+        head = next(iter(self.document.chunks()), b"")
+        return self.document.exchange.content_encoding is not None or head.startswith(MAGIC)
 
     def text(self, most: int) -> str:
         """Return the text of the document, up to some number of bytes, without its compression."""
@@ -366,8 +373,12 @@ class ExaminedBlock:
         line, column = self.places[at]
         begin, end = (*self._starts[at : at + 2], None)[:2]
         written = self._block.text[begin:end]
-        tags = _tag_of(element).finditer(written) if element else ()
-        offset = place_among([(tag.start(), tag[0]) for tag in tags], text) or 0
+        tags = (
+            [(tag.start(), tag[0]) for tag in _tag_of(element).finditer(written)] if element else []
+        )
+        if element in CORE_FIELDS and not text:
+            tags = tags[-1:]  # of two, the last one is too many
+        offset = place_among(tags, text) or 0
         before = written.rfind("\n", 0, offset) + 1
         column = offset - before + 1 if before else column + offset
         return SourcePosition(line + written.count("\n", 0, offset), column)

@@ -317,7 +317,8 @@ class JsonFeedParser(Notes, FormatParser):
             at = _past(_BETWEEN, text, end)
             self._has_comma = self._has_comma or "," in text[end:at]
             self._line += text.count("\n", end, at)
-            step = self._step if self._depth is None else self._skip
+            step = self._step if self._ends else self._step_outside
+            step = step if self._depth is None else self._skip
             end = step(text, at, final=final) if at < len(text) else -1
             self._line += text.count("\n", at, max(at, end))
         self._held = [text[max(at, end) :]]
@@ -328,8 +329,6 @@ class JsonFeedParser(Notes, FormatParser):
     def _step(self, text: str, at: int, *, final: bool) -> int:
         """Read a value, a bracket, or what is neither, and return its end; -1 if more is needed."""
         mark, in_items = text[at], len(self._ends) > 1
-        if not self._ends:
-            return self._step_outside(mark, at)
         self._is_complete = False
         if mark == self._ends[-1]:
             self._ends.pop()
@@ -338,15 +337,16 @@ class JsonFeedParser(Notes, FormatParser):
         if mark in '"[{' and not self._has_comma:
             self._has_comma = True
             self._note_damage()
+            return at
         most = min(len(text), at + MAX_VALUE)
         key = _KEY.match(text, at, most) if mark == '"' else None
         if mark == '"' and (key is None or key.end() == most) and (most < len(text) or not final):
             return self._skip_from(at) if most < len(text) else -1
         if key and key[2]:
             return self._read_field(key, text, final=final)
-        if in_items and mark in '"[{':
-            return self._read_value("items", text, at, final=final)
-        return self._step_over(text, at, most, final=final)
+        if not (in_items and mark in '"[{'):
+            return self._step_over(text, at, most, final=final)
+        return self._read_value("items", text, at, final=final)
 
     def _step_over(self, text: str, at: int, most: int, *, final: bool) -> int:
         """Read what should not be there."""
@@ -363,8 +363,10 @@ class JsonFeedParser(Notes, FormatParser):
         self._note_damage(text[at:end])
         return end
 
-    def _step_outside(self, mark: str, at: int) -> int:
+    def _step_outside(self, text: str, at: int, *, final: bool) -> int:
         """Read what is before the feed, or after it: its items may go on there."""
+        del final
+        mark = text[at]
         if not self._is_complete:
             self._ends = ["}"] if mark == "{" else []
             return at + 1

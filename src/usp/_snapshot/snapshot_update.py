@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.dates import known_date
 from usp._base.display import counted
+from usp._base.reason import Reason
 from usp._base.recrawl_policy import RecrawlPolicy, Rhythm, SitemapHints
 from usp._crawl.orders import Failed, FetchOrder, FinalResult, HasEarlierResults, Received
 from usp._crawl.stored_pages import StoredPages
@@ -23,6 +24,7 @@ from usp._snapshot.replay import RecordedAnswers
 from usp._snapshot.snapshot_entries import LIMIT, Entry, entry_of, key_of
 from usp._snapshot.snapshot_file import OpenSnapshot, unfinished_snapshot
 from usp._snapshot.warc_writing import ACCEPTED, digest_of
+from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Failure
 from usp.web_client.abstract_client import failure_reason
 
@@ -93,8 +95,8 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
     ``received`` and ``saved`` the bytes of bodies. ``kept`` are the URLs of documents that failed, or
     have lost their pages or most of their sitemaps since the last update, and whose last good
     responses are kept. ``refused`` are those of them that were answered, but not with the document,
-    ``shrunk`` those that have suddenly lost what they had. ``keeps`` is whether a limit may end this
-    crawl that did not end the recorded one; then what it leaves out is kept, too.
+    ``shrunk`` what became of those that have suddenly lost what they had. ``keeps`` is whether a limit
+    may end this crawl that did not end the recorded one; then what it leaves out is kept, too.
 
     If more of the pages are ``gone_pages`` than may be, nothing is replaced unless that is to be
     ``accept``ed. ``unread_pages`` is the same of more than half of the pages that were read now,
@@ -127,7 +129,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         self._is_partial = False  # whether something failed that may be there again next time
         self._not_found: set[str] = set()  # URLs of what was there and is not declared
         self.kept: set[str] = set()
-        self.shrunk: set[tuple[Role, str]] = set()
+        self.shrunk: dict[tuple[Role, str], Failure] = {}
         self.refused: dict[str, Failure] = {}
         self.counts = dict.fromkeys(
             ("added", "changed", "identical", "not_modified", "not_asked", "not_checked"), 0
@@ -239,13 +241,17 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         else:
             self.received += document.size
         what = self._against(before or self.before.entries.get(key), key, document)
+        is_new = before is None or what == "changed"
+        if what == "changed" and before is not None and self._is_packed_anew(document, before):
+            what = "identical"
+            self._same.add(document.exchange.final_url)
         is_worse = before is not None and self._is_worse(final, entry, before, what)
         entry = replace(entry, rhythm=self._rhythm(entry, "failed" if is_worse else what))
         if before is not None and is_worse:
             self.file.add(self._with_last_good(entry, before), document)
             return
         self.counts[what] += what != "added" or not entry.refused  # an HTML page is nothing new
-        if before is None or what == "changed":
+        if before is None or is_new:
             self.file.add(entry, document)
             return
         if what == "identical":
@@ -267,6 +273,19 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         is_same = document.size == old.exchange.received
         return "identical" if is_same and digest_of(document.chunks()) == old.digest else "changed"
 
+    def _is_packed_anew(self, document: Document, before: Entry) -> bool:
+        """Return whether only the compression of a document is not what it was."""
+        earlier = self._as_recorded(before)
+        if not isinstance(earlier, Received):
+            return False
+        both = [StoredPages(one, "") for one in (document, earlier.document)]
+        if not any(one.is_packed for one in both):
+            return False
+        now, then = (
+            digest_of(text.encode(errors="replace") for text in one.texts()) for one in both
+        )
+        return now == then
+
     def _is_worse(self, final: FinalResult, entry: Entry, before: Entry, what: str) -> bool:
         """Return whether a response is not the document, or one that has suddenly lost what it had."""
         assert isinstance(final.result, Received)
@@ -281,7 +300,8 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         now, former = _listed(final.result), _listed(self._as_recorded(before))
         # No pages, or few of its sitemaps and no others.
         if now < former and 2 * len(now) < len(former):
-            self.shrunk.add(entry.key)
+            why = Reason(FailureCode.EMPTIED, FailureCode.EMPTIED.message)
+            self.shrunk[entry.key] = Failure.of(entry.url, why, final.attempts)
             return True
         return False
 
@@ -295,7 +315,10 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
                 if not before.refused:
                     self._not_found.add(entry.url)
                 return entry
-            self.shrunk.add(entry.key)
+            assert entry.error is not None
+            why = failure_reason(entry.error)
+            status = entry.failed_with
+            self.shrunk[entry.key] = Failure.of(entry.url, why, final.attempts, status)
         return self._with_last_good(entry, before)
 
     def _is_sudden(self, key: tuple[Role, str]) -> bool:

@@ -75,7 +75,9 @@ class NewSnapshot(NewFile):
     def __init__(self, path: str | os.PathLike[str], info: dict[str, str]) -> None:
         self.warcio_modules, self._heads = warcio_modules()
         if not {".zst", ".wacz"}.isdisjoint(Path(path).suffixes):
-            raise SnapshotError(f"{path}: snapshots are written as .warc.gz only")
+            raise SnapshotError(
+                f"{path}: snapshots are written as .warc.gz only; name one with -o, or output="
+            )
         _remove_leftovers(path)
         super().__init__(path)
         self._crc = 0  # of what was written since the last document

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import time
 from decimal import Decimal, InvalidOperation
 from html.entities import html5
@@ -18,11 +18,11 @@ from usp._base.dates import as_written, known_date, precision_of
 from usp._base.urls import quote, unquote
 from usp._formats.abstract_parser import ignore
 from usp._formats.decode import known_encoding
-from usp._formats.xml.namespaces import Space, space_of
+from usp._formats.xml.namespaces import space_of
 from usp._formats.xml.references import FORBIDDEN, decode_text
 from usp.checks.page_columns import is_well_written
 from usp.checks.page_urls import TEMPLATE, beginning, normal_url
-from usp.objects.extensions import EXTENSIONS, NAMESPACES, PROTOCOL
+from usp.objects.extensions import EXTENSIONS, FIRST_PROTOCOL, NAMESPACES, PROTOCOL
 from usp.objects.page import SitemapPageChangeFrequency
 
 FIXES: Mapping[str, tuple[str, ...]] = {
@@ -46,6 +46,7 @@ _ENTRIES = ("url", "sitemap")
 _OPTIONAL = ("lastmod", "changefreq", "priority")
 _NAMES = frozenset({*_ROOTS, *_ENTRIES, *_OPTIONAL, "loc"})
 UTF_8 = ("utf-8", "ascii")
+_NAMESPACES = {**NAMESPACES, "xsi": "http://www.w3.org/2001/XMLSchema-instance"}
 _SPACES = {space_of(one.namespace): one for one in EXTENSIONS}
 
 _TAG = re.compile(r"<(/?)([A-Za-z_][^\s<>/\"'=]*+)((?:[^<>\"']|\"[^\"<]*+\"|'[^'<]*+')*+)>")
@@ -53,6 +54,8 @@ _MARKUP = re.compile(r"<(?=[/A-Za-z_:!?])")
 _ATTRIBUTE = re.compile(r"\s([^\s=\"'<>/]++)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')")
 _DECLARED = re.compile(r"(\bencoding\s*+=\s*+[\"'])([^\"']*+)")
 _DOCTYPE = re.compile(r"<!doctype[^<>\[]*+>\s*+", re.IGNORECASE)
+_SECTION = re.compile(r"\s*+<!\[CDATA\[([^\]<>]*+)\]\]>\s*+")
+_LINE = re.compile(r"[^\r\n]++")
 _REFERENCE = re.compile(r"&(?:#([0-9]{1,8}|[xX][0-9a-fA-F]{1,7});|([^\s&;#<]{1,40});)?")
 _XML = ("amp", "lt", "gt", "quot", "apos")
 _BLANKS = "\xa0\u1680\u180e\u200b\u200c\u200d\u2060\u3000\ufeff"
@@ -82,6 +85,14 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[at:]])
 
 
+def line_edits(text: str, kinds: frozenset[str]) -> Iterator[Edit]:
+    """Yield what to edit in a list of URLs, each on a line."""
+    for line in _LINE.finditer(text) if "url" in kinds else ():
+        after = fixed_url(line[0])
+        if after != line[0].strip():
+            yield Edit(*line.span(), after)
+
+
 class _Element(NamedTuple):
     """A start tag whose end tag has not come: its name, where it begins and ends."""
 
@@ -106,8 +117,12 @@ class TextEditor:
         self.entries: list[tuple[int, int]] = []
         self._open: list[_Element] = []
         self._root: re.Match[str] | None = None
+        self._own: str | None = (
+            None  # the prefix of the root, if the namespaces are those of sitemaps
+        )
         self._used: set[str] = set()  # prefixes
         self._declared: set[str] = set()
+        self._missing: list[str] = []
         self._seen: dict[str, int] = {}  # hashes of entries by their URLs
         self._url = ""  # of the entry
         self._first_edit = 0  # of the entry
@@ -125,9 +140,8 @@ class TextEditor:
             markup = _MARKUP.search(text, at)
             start = markup.start() if markup else len(text)
             tag = _TAG.match(text, start)
-            is_field = tag is not None and tag[1] and self._open and self._open[-1].end == at
-            if is_field:
-                assert tag is not None
+            first = self._open[-1].end if tag and tag[1] and self._open else -1
+            if tag and first >= 0 and (first == at or _SECTION.fullmatch(text, first, start)):
                 self._field(self._open[-1], start, tag.end())
             else:
                 self._edit("text", at, start, _mended(text[at:start]))
@@ -178,11 +192,11 @@ class TextEditor:
             return
         if self._root is None:
             self._root = tag
-        else:
-            self._used.add(prefix)
-            if "xmlns:" in rest:
-                self._declared.update(one[1][6:] for one in _ATTRIBUTE.finditer(rest))
-            self._attributes(tag, name)
+            self._own = prefix if name.rpartition(":")[2].lower() in _ROOTS else None
+        self._used.add(prefix)
+        self._attributes(tag, name)
+        if self._root is tag and self._own is not None and self._own not in self._declared:
+            self._missing.append(self._own)
         if not rest.endswith("/"):
             if len(self._open) == 1 and name in _ENTRIES:
                 self._url, self._first_edit = "", len(self.edits)
@@ -191,16 +205,30 @@ class TextEditor:
             self._remove(name, tag.start(), tag.end())
 
     def _attributes(self, tag: re.Match[str], name: str) -> None:
-        """Fix the references in attributes, and the URLs of links."""
+        """Fix the references in attributes, namespaces, and the URLs of links."""
         for one in _ATTRIBUTE.finditer(tag[3]):
             group = 2 if one[2] is not None else 3
             raw, offset = one[group], tag.start(3)
-            after = self._text_of(raw)
+            prefix, colon, local = one[1].partition(":")
             is_link = one[1] == "href" and name.rpartition(":")[2] == "link"
-            if is_link and "url" in self._kinds:
+            kind, after = "url" if is_link else "text", self._text_of(raw)
+            if prefix == "xmlns":
+                self._declared.add(local)
+                kind, after = "namespace", self._namespace(raw, local, is_root=tag is self._root)
+            elif colon:
+                self._used.add(prefix)
+            elif is_link and "url" in self._kinds:
                 after = _written(after, fixed_url).replace('"', "&quot;").replace("'", "&apos;")
-            kind = "url" if is_link else "text"
             self._edit(kind, offset + one.start(group), offset + one.end(group), after)
+
+    def _namespace(self, given: str, prefix: str, *, is_root: bool) -> str:
+        """Return the namespace that is meant by one that is declared for a prefix."""
+        if self._own is None or given == FIRST_PROTOCOL:
+            return given
+        if is_root and prefix == self._own:
+            return PROTOCOL
+        known = _SPACES.get(space_of(given)) if prefix else None
+        return known.namespace if known else NAMESPACES.get(prefix, given)
 
     def _close(self, name: str, end: int) -> None:
         if not self._open or self._open[-1].name != name:
@@ -229,56 +257,32 @@ class TextEditor:
 
     def _field(self, element: _Element, end: int, close: int) -> None:
         """Fix the text of an element without others inside."""
-        raw, local = self._text[element.end : end], element.name.rpartition(":")[2]
-        after = self._text_of(raw)
+        start, local = element.end, element.name.rpartition(":")[2]
+        if section := _SECTION.fullmatch(self._text, start, end):
+            start, end = section.span(1)
+        raw = self._text[start:end]
+        after = raw if section else self._text_of(raw)
         if element.name in _OPTIONAL and not after.strip(_AROUND):
             self._remove(element.name, element.start, close)
             return
         kind, fixed = _FIXED.get(local, ("text", None))
         if fixed and kind in self._kinds:
-            after = _written(after, fixed)
-        self._edit(kind if kind in self._kinds else "text", element.end, end, after)
+            after = _written(after, fixed, is_plain=bool(section))
+        self._edit(kind if kind in self._kinds else "text", start, end, after)
         if element.name == "loc" and self._open[-2:-1] and self._open[-2].name in _ENTRIES:
-            self._url = decode_text(after, ignore).strip(_AROUND)
+            self._url = (after if section else decode_text(after, ignore)).strip(_AROUND)
 
     def _text_of(self, raw: str) -> str:
         return _mended(raw) if "text" in self._kinds else raw
 
     def _declare(self) -> None:
-        """Correct the namespaces of the root, and declare those that are missing."""
-        root = self._root
-        if root is None:
+        """Declare the prefixes that are not; "" is for elements without one."""
+        if self._root is None or self._own is None:
             return
-        name, _, offset = root[2].lower(), root[3], root.start(3)
-        if name.rpartition(":")[2] not in _ROOTS:
-            return
-        own = "xmlns"
-        if ":" in name:
-            own = f"xmlns:{root[2].partition(':')[0]}"
-        found = set()
-        for one in _ATTRIBUTE.finditer(root[3]):
-            group = 2 if one[2] is not None else 3
-            found.add(one[1])
-            given, right = one[group], None
-            if one[1] == own:
-                right = PROTOCOL
-            elif one[1].startswith("xmlns:"):
-                known = _SPACES.get(space_of(given))
-                right = known.namespace if known else NAMESPACES.get(one[1][6:])
-                right = given if space_of(given) is Space.OTHER and not right else right
-            if right is not None:
-                place = offset + one.start(group), offset + one.end(group)
-                self._edit("namespace", *place, right)
-        missing = [] if own in found else [own]
-        undeclared = self._used - self._declared
-        missing += [f"xmlns:{one}" for one in sorted(undeclared & NAMESPACES.keys())]
-        added = "".join(
-            f' {one}="{NAMESPACES.get(one.partition(":")[2], PROTOCOL)}"'
-            for one in missing
-            if one not in found
-        )
-        at = root.end(2)
-        self._edit("namespace", at, at, added)
+        prefixes = self._missing + sorted((self._used - self._declared) & _NAMESPACES.keys())
+        known = ((f"xmlns:{one}".rstrip(":"), _NAMESPACES.get(one, PROTOCOL)) for one in prefixes)
+        added = "".join(f' {name}="{namespace}"' for name, namespace in known)
+        self._edit("namespace", self._root.end(2), self._root.end(2), added)
 
 
 _TAG_NAMES = re.compile(r"<[^<>:]*+(:?)[^<>]*+>|[^<]++")
@@ -304,11 +308,13 @@ def _reference(found: re.Match[str]) -> str:
     return escape(known) if known else f"&amp;{found[0][1:]}"
 
 
-def _written(raw: str, fixed: Callable[[str], str]) -> str:
+def _written(raw: str, fixed: Callable[[str], str], *, is_plain: bool = False) -> str:
     """Return a text of XML with its value fixed; as it is if there is nothing to fix."""
-    value = decode_text(raw, ignore)
+    value = raw if is_plain else decode_text(raw, ignore)
     after = fixed(value)
-    return raw if after in (value, value.strip(" \t\r\n")) else escape(after)
+    if after in (value, value.strip(" \t\r\n")):
+        return raw
+    return after if is_plain else escape(after)
 
 
 # Letters that were lost, or that nobody sees: what was meant is not certain.

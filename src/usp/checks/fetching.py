@@ -102,10 +102,9 @@ class Listed(NamedTuple):
     def at(cls, block: PageColumns, at: int) -> Listed:
         """Return a page of a block."""
         links = next((links for number, links in block.alternates if number == at), ())
+        kinds = {**dict.fromkeys(IMAGE_ELEMENTS, "image"), "player_loc": "player"}
         media = [
-            ("image" if name in IMAGE_ELEMENTS else "video", url)
-            for number, name, url in block.media
-            if number == at
+            (kinds.get(name, "video"), url) for number, name, url in block.media if number == at
         ]
         return cls(block.urls[at], block.sitemap.url, block.place(at), links, media)
 
@@ -143,12 +142,34 @@ _PARTS = re.compile(
     "(?<!\\s)\\s++[-|\u00b7\u2013\u2014:]++\\s++|[|\u00b7\u2013\u2014]"
 )  # of a title
 _NOT_FOUND = re.compile(
-    r"(?:error\W*)?404(?:\W*error)?(?:\W*(?:page |file )?not found)?|(?:page |file )?not found"
+    r"(?:error\W*)?(?:404\W+)?(?:404(?:\W*error)?|(?:page |file )?not found"
     r"|(?:oops|sorry)?\W*(?:this |the |that )?page (?:was |is |could |can)?not (?:be )?found"
     r"|(?:this |the |that )?page (?:doesn.t|does not) exist|(?:die )?seite (?:wurde )?nicht gefunden"
-    r"|page (?:introuvable|non trouvée)|página no encontrada|pagina non trovata|pagina niet gevonden",
+    r"|page (?:introuvable|non trouvée)|página no encontrada|pagina non trovata|pagina niet gevonden)",
     re.IGNORECASE,
 )
+# What else a whole title says of a page that is none.
+_NO_PAGE = {
+    "shows an error": re.compile(
+        r"(?:error\W*)?(?:50[0-4]\W+)?(?:internal server error|bad gateway|gateway time-?out"
+        r"|service (?:temporarily )?unavailable)|(?:wordpress \W*)?(?:fatal|database) error"
+        r"|error establishing a database connection",
+        re.IGNORECASE,
+    ),
+    "is not ready yet": re.compile(
+        r"(?:site |website )?(?:is )?under (?:maintenance|construction)|(?:site )?maintenance(?: mode)?"
+        r"|wartungs(?:arbeiten|modus)|coming soon|demnächst|en construction",
+        re.IGNORECASE,
+    ),
+    "is that of a server without a website": re.compile(
+        r"welcome to nginx|apache2 \w+ default page\W*it works|it works|iis windows server|index of /.*"
+        r"|default web site page|domain default page",
+        re.IGNORECASE,
+    ),
+    "asks for a login": re.compile(
+        r"log[ -]?in|sign[ -]?in|anmelden|einloggen|connexion", re.IGNORECASE
+    ),
+}
 
 
 class PageHeadParser(HeadParser):
@@ -177,12 +198,14 @@ class PageHeadParser(HeadParser):
         self._scanner.handler = DEAF  # they know each other
 
     @property
-    def says_not_found(self) -> bool:
-        """Whether the page is one that a server sends for what does not exist."""
-        parts = (
-            part.strip(" \t\r\n.!?") for text in self.titles.values() for part in _PARTS.split(text)
-        )
-        return any(_NOT_FOUND.fullmatch(part) for part in parts)
+    def says(self) -> str:
+        """What its title says of a page that a server sends instead of one; usually nothing."""
+        titles = [_PARTS.split(text) for text in self.titles.values()]
+        parts = [part.strip(" \t\r\n.!?") for some in titles for part in some]
+        if any(map(_NOT_FOUND.fullmatch, parts)):
+            return "says that it was not found"
+        found = (said for said, title in _NO_PAGE.items() if any(map(title.fullmatch, parts[:1])))
+        return next(found, "")
 
     def start(self, name: str, attributes: str, empty: bool) -> None:
         """Look at a tag."""
@@ -248,8 +271,10 @@ class FetchedPage:
         self.status = None if self.exchange is None else self.exchange.status
         final = self.url if self.exchange is None else self.exchange.final_url
         self.leads_to = None if same_page(final, self.url) else final
-        if self.leads_to is None and self.head.refresh and self.failure is None:
-            target = self._resolved(self.head.refresh)
+        in_header = map(_REFRESH.match, self._headers("refresh"))
+        refresh = next((found[1].strip() for found in in_header if found), self.head.refresh)
+        if self.leads_to is None and refresh and self.failure is None:
+            target = self._resolved(refresh)
             self.leads_to = target if target and not same_page(target, self.url) else None
 
     def located(self, hit: Hit, _: str = "") -> Hit:
@@ -261,11 +286,15 @@ class FetchedPage:
     def head(self) -> PageHeadParser:
         """What the page tells search engines, if it is HTML."""
         parser = PageHeadParser()
-        if self._received is not None:
-            kind = self._received.document.exchange.content_type or _HTML[0]
-            if kind.partition(";")[0].strip().lower() in _HTML:
-                parser.read(text_of(self._received))
+        if self._received is not None and (self.kind or _HTML[0]) in _HTML:
+            parser.read(text_of(self._received))
         return parser
+
+    @property
+    def kind(self) -> str:
+        """Its media type, such as ``text/html``; empty if it is not known."""
+        given = None if self._received is None else self._received.document.exchange.content_type
+        return (given or "").partition(";")[0].strip().lower()
 
     @property
     def directives(self) -> Iterator[str]:

@@ -23,6 +23,7 @@ from usp.checks.editing import (
     TextEditor,
     applied,
     fixed_url,
+    line_edits,
 )
 from usp.checks.node_findings import is_new
 from usp.checks.page_urls import beginning, normal_url
@@ -135,7 +136,8 @@ def _fixed(
     node: AbstractSitemap, parts: dict[str, list[str]], listed: set[str], kinds: frozenset[str]
 ) -> FixedDocument | None:
     stored, kind = stored_of(node), kind_of(node).name
-    if stored is None or kind not in (*_KINDS, "text"):
+    is_list = kind == "text"
+    if stored is None or not (kind in _KINDS or is_list):
         return None
     exchange = stored.document.exchange
     content_type, encoding = exchange.content_type, exchange.content_encoding
@@ -144,7 +146,7 @@ def _fixed(
     text = decoder.feed(data) + decoder.close()
     is_other = decoder.encoding not in UTF_8 or decoder.is_mislabelled
     codes = {one.code for one in decoder.problems.listed()}
-    is_lossy = ProblemCode.BAD_BYTES in codes or (kind == "text" and bool(codes))
+    is_lossy = ProblemCode.BAD_BYTES in codes or (is_list and bool(codes))
     if is_lossy or (is_other and "encoding" not in kinds) or stored.document.broken is not None:
         return None
     notes = [f"from {decoder.encoding} to utf-8"] if is_other else []
@@ -152,7 +154,7 @@ def _fixed(
     layers = int(name.lower().endswith(".gz"))
     if exchange.status is None and decoder.layers != layers and "compression" in kinds:  # a file
         notes.append(f"compressed {layers} times rather than {decoder.layers}")
-    edits = TextEditor(text, parts, kinds).edits if kind in _KINDS else []
+    edits = [*line_edits(text, kinds)] if is_list else TextEditor(text, parts, kinds).edits
     after = applied(text, edits)
     pieces = [after]
     if kind == "urlset" and "?" not in node.url and "size" in kinds:

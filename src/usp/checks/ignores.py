@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -9,11 +10,13 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted
-from usp._base.filters import Patterns, is_regular
+from usp._base.filters import compiled, is_regular
 from usp.checks.registry import ALL, RuleSelection, rules_named
 from usp.checks.rules import RULES
 
 if TYPE_CHECKING:
+    import re
+
     from usp.checks.finding import Finding
 
 _EXAMPLE = '{ rules = "SM407", url = "*/old/*", reason = "…", until = 2030-01-31 }'
@@ -34,13 +37,11 @@ class Ignore:
     until: date | None = None
 
     @classmethod
-    def of(cls, given: Ignore | Mapping[str, Any]) -> Ignore:
-        """Read a table of a configuration file; raises ``ValueError`` for one that cannot be right."""
+    def of(cls, given: Ignore | Mapping[str, Any] | str) -> Ignore:
+        """Read a table of a configuration file, or JSON; raises ``ValueError`` if it is wrong."""
         if isinstance(given, Ignore):
             return given
-        if not isinstance(given, Mapping):
-            raise ValueError(f"an ignore is a table, such as {_EXAMPLE}")  # noqa: TRY004 - as others
-        values = dict(given)
+        values = _values(given)
         names = [field.name for field in fields(cls)]
         if odd := [name for name in values if name not in names]:
             raise ValueError(f"an ignore has no {odd[0]!r}, only {', '.join(names)}")
@@ -60,8 +61,8 @@ class Ignore:
             raise ValueError(f"an ignore has neither rules nor a sitemap nor a url: {_EXAMPLE}")
         for name in made.rules:
             rules_named(RULES, name)
-        for one in (made.sitemap, made.url):
-            _patterns(one)
+        for name in ("sitemap", "url"):
+            _pattern(name, getattr(made, name))
         return made
 
     def __str__(self) -> str:
@@ -72,15 +73,28 @@ class Ignore:
         return f"{','.join(self.rules) or ALL}{where}{about}{reason}"
 
 
-def _patterns(text: str) -> Patterns:
+def _values(given: object) -> dict[str, Any]:
+    """Return what a table has."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError:
+            example = '{"rules": "SM407", "url": "*/old/*"}'
+            raise ValueError(f"an ignore is not JSON, such as {example}") from None
+    if not isinstance(given, Mapping):
+        raise ValueError(f"an ignore is a table, such as {_EXAMPLE}")  # noqa: TRY004 - as others
+    return dict(given)
+
+
+def _pattern(name: str, text: str) -> re.Pattern[str]:
     is_name = bool(text) and not is_regular(text) and not {"/", "*"}.intersection(text)
-    return Patterns.of([f"*/{text}" if is_name else text] if text else [], [])
+    return compiled(name, f"*/{text}" if is_name else text or "re:")
 
 
 class Ignores:
     """Leaves findings out, and knows afterwards which of the ignores were of no use."""
 
-    def __init__(self, given: Iterable[Ignore | Mapping[str, Any]]) -> None:
+    def __init__(self, given: Iterable[Ignore | Mapping[str, Any] | str]) -> None:
         self.ignores: Sequence[Ignore] = [Ignore.of(one) for one in given]
         self._today = datetime.now(UTC).date()
         self._used = Counter[Ignore]()
@@ -88,8 +102,8 @@ class Ignores:
             (
                 ignore,
                 {rule.code for name in ignore.rules or [ALL] for rule in rules_named(RULES, name)},
-                _patterns(ignore.sitemap),
-                _patterns(ignore.url),
+                _pattern("sitemap", ignore.sitemap),
+                _pattern("url", ignore.url),
             )
             for ignore in self.ignores
             if not self._is_over(ignore)
@@ -108,7 +122,7 @@ class Ignores:
         for one in findings:
             for ignore, codes, sitemap, url in self._fitting:
                 page = one.page or ""
-                if one.code in codes and sitemap.includes(one.sitemap) and url.includes(page):
+                if one.code in codes and sitemap.search(one.sitemap) and url.search(page):
                     self._used[ignore] += one.times
                     break
             else:

@@ -54,6 +54,7 @@ class BuiltPages:
         self.home: HttpUrl | None = None
         self.listed: dict[str, Listed] = {}
         self._missing: list[Listed] = []
+        self.missing_links: list[tuple[str, Listed]] = []  # images, videos and versions of pages
         self.placeholders: dict[tuple[str, HttpUrl], tuple[Listed, int]] = {}
         self._absent = 0
         self._prefix: str | None = None
@@ -76,14 +77,7 @@ class BuiltPages:
 
     def add(self, block: PageColumns) -> None:
         """Look for the files of the pages in a block."""
-        for written in block.origins:
-            origin, url = origin_at(written), block.sitemap.url
-            if origin is not None and is_placeholder(origin, built=True):
-                at = next(at for at, one in enumerate(block.urls) if beginning(one) == written)
-                here = Listed(block.urls[at], url, block.place(at))
-                first, count = self.placeholders.get((url, origin), (here, 0))
-                count += block.joined.count(f"\n{written}")
-                self.placeholders[url, origin] = first, count
+        self._add_placeholders(block)
         if not self.names or block.sitemap.is_feed:
             return
         paths = [unquote(url_parts(url).path) for url in block.urls]
@@ -97,6 +91,28 @@ class BuiltPages:
                     self._missing.append(Listed(url, block.sitemap.url, block.place(at)))
             elif name is not None and name not in self.listed:
                 self.listed[name] = Listed(url, block.sitemap.url, block.place(at))
+        self._add_links(block, self._prefix)
+
+    def _add_placeholders(self, block: PageColumns) -> None:
+        for written in block.origins:
+            origin, url = origin_at(written), block.sitemap.url
+            if origin is not None and is_placeholder(origin, built=True):
+                at = next(at for at, one in enumerate(block.urls) if beginning(one) == written)
+                here = Listed(block.urls[at], url, block.place(at))
+                first, count = self.placeholders.get((url, origin), (here, 0))
+                count += block.joined.count(f"\n{written}")
+                self.placeholders[url, origin] = first, count
+
+    def _add_links(self, block: PageColumns, prefix: str) -> None:
+        """Look for the files of images, videos and other versions; what is made on request has none."""
+        for at, element, url in block.linked:
+            is_here = beginning(url) == beginning(block.urls[at]) and self._is_here(url)
+            path = unquote(url_parts(url).path)
+            if is_here and "?" not in url and self._file_of(path, prefix) is None:
+                place = block.place(at, element, url)
+                here = Listed(block.urls[at], block.sitemap.url, place)
+                if len(self.missing_links) < _MOST_MISSING:
+                    self.missing_links.append((url, here))
 
     def _is_here(self, url: str) -> bool:
         """Return whether a page should be on this website; another host is found by other rules."""
@@ -159,10 +175,18 @@ class BuiltPages:
         return head, FetchedPage(listed, received)
 
     def pages(self) -> Iterator[FetchedPage]:
-        """Yield the listed pages, read from their files."""
+        """Yield the listed pages, read from their files; their URLs are those that they will have."""
         for name, listed in self.listed.items() if self.is_built else ():
             if name.lower().endswith((".html", ".htm")):
-                yield self._read(name, listed)[1]
+                page = self._read(name, listed)[1]
+                here = beginning(listed.url)
+                origin = origin_at(here)
+                is_unset = origin is not None and is_placeholder(origin, built=True)
+                meant = beginning(page.canonicals[0]) if is_unset and page.canonicals else ""
+                if home := self.home.origin if self.home else meant:
+                    # That it is listed on another host is said by other rules.
+                    page.url = f"{home}/{listed.url.removeprefix(here).lstrip('/')}"
+                yield page
 
     def unlisted(self) -> Iterator[tuple[str, str]]:
         """Yield the URL of each file that is not listed and may be meant for search, and its page's."""

@@ -128,6 +128,12 @@ class PageColumns:
         return [one for one in found if one[2]]
 
     @cached_property
+    def linked(self) -> Sequence[tuple[int, str, str]]:
+        """The same, and the versions of pages in other languages."""
+        links = ((at, "link", url) for at, some in self.alternates for _, url in some)
+        return [*self.media, *links]
+
+    @cached_property
     def versions(self) -> Sequence[Version]:
         """The links to other languages of each page that has any, in forms that can be compared."""
         return list(versions_of(self.alternates, self.normal_urls))
@@ -156,6 +162,15 @@ class PageColumns:
     def dates(self) -> LastmodColumn:
         """The dates of the pages; none if they are not known, or in feeds."""
         return LastmodColumn(self.core_texts.get("lastmod", ()))
+
+
+_TAG = re.compile(r"</?(?:a|b|br|div|em|h[1-6]|i|img|p|span|strong|u)\b[^<>]*+>")
+
+
+def mistake_in_text(text: str) -> str:
+    """Return what only programs write in a text for people: a tag, or no value; or else nothing."""
+    found = _TAG.search(text)
+    return found[0] if found else text if text in ("undefined", "null", "None", "NaN") else ""
 
 
 TOLERANCE = timedelta(days=1)  # how far a date may be in the future: clocks and time zones differ

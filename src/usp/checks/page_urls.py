@@ -113,7 +113,8 @@ def folder_of(url: HttpUrl) -> str:
 
 # What a template leaves where a value was missing, or where it was not run at all.
 TEMPLATE = re.compile(
-    r"\$?\{\{?[^{}\n]*+\}|<%[^\n]|%(?![0-9A-Fa-f]{2})[a-z_]{3,30}%|\[object Object\]", re.IGNORECASE
+    r"\$?\{\{?[^{}\n]*+\}|<%[^\n]|%(?![0-9A-Fa-f]{2})[a-z_]{3,30}%|\[object(?: |%20|\+)Object\]",
+    re.IGNORECASE,
 )
 _PURPOSES = 6  # bits of a tag; the others are the number of the sitemap
 

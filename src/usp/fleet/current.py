@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from usp._base.files import DatasetError, NotADatasetError, deltalake
+from usp._base.files import DatasetError, deltalake
 from usp._base.names import load_extra
 from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset
@@ -75,8 +75,8 @@ def current_sql(
     """Return the query of ``pages``, ``sitemaps`` or ``sites`` as they are now, or were at a time.
 
     It reads the tables ``visits``, ``fetches`` and ``pages`` of a dataset, whatever program knows them
-    by these names. ``columns`` are some of the columns; ``site`` is the only one. With ``at``, it is
-    SQL of DuckDB.
+    by these names. ``columns`` are some of the columns; ``site`` is the only one: a URL, or a host.
+    With ``at``, it is SQL of DuckDB.
     """
     if view not in CURRENT:
         raise ValueError(f"unknown view {view!r}; choose from {', '.join(CURRENT)}")
@@ -98,7 +98,9 @@ def _only(site: str | None) -> list[str]:
     if site is None:
         return []
     home = homepage(site)[0]
-    return [f"bucket = {bucket_of(domain_of(home))}", f"site = {quoted(home)}"]
+    either = [home] if "://" in site else [home, home.replace("https://", "http://", 1)]
+    sites = ", ".join(map(quoted, either))
+    return [f"bucket = {bucket_of(domain_of(home))}", f"site in ({sites})"]
 
 
 def view_columns(view: str, of_pages: Sequence[str] | None = None) -> list[str]:
@@ -122,11 +124,7 @@ class OpenDataset:
     def __init__(self, root: str | os.PathLike[str], at: datetime | None = None) -> None:
         self.dataset = Dataset(root)
         self.at = at
-        if not self.dataset.exists():
-            raise NotADatasetError(
-                f"{self.dataset.store} is not a dataset; pass what 'usp crawl SITES -o DATASET' has"
-                " written"
-            )
+        self.dataset.require()
 
     def pages(self, site: str | None = None, columns: Sequence[str] | None = None) -> Any:
         """Return the pages that are listed now."""
@@ -237,10 +235,9 @@ class ChangesFeed:
             wanted: dict[str, Any] = {"c.number > ?": least, "v.number > ?": least}
             if since is not None:
                 wanted["c.seen_at >= ?"] = since
-            if site is not None:
-                wanted["c.site = ?"] = homepage(site)[0]
             wanted["c.kind in (select unnest(?))"] = list(kinds)
-            query = _CHANGES.format(conditions=" and ".join(wanted))
+            of_site = (f"c.{one}" for one in _only(site))
+            query = _CHANGES.format(conditions=" and ".join([*wanted, *of_site]))
             found = database.sql(query, params=list(wanted.values())).to_arrow_reader()
         return found, int(visits.version())
 

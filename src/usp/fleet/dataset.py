@@ -60,6 +60,22 @@ class Dataset:
         """Return whether there is a dataset."""
         return all(map(self._is_table, TABLES))
 
+    def require(self) -> None:
+        """Raise :class:`NotADatasetError` if there is none."""
+        if self.exists():
+            return
+        if all(map(self._is_table, ("pages", "sites"))):
+            raise self._is_older()
+        raise NotADatasetError(
+            f"{self.store} is not a dataset; pass what 'usp crawl SITES -o DATASET' has written"
+        )
+
+    def _is_older(self) -> NotADatasetError:
+        return NotADatasetError(
+            f"{self.store} was made by an older version of usp crawl; 'usp convert {self.store} -o"
+            " DATASET' takes it over"
+        )
+
     def _is_table(self, table: str) -> bool:
         # Not by is_deltatable, which holds up Ctrl-C while it waits for a store.
         with self.store.words(), suppress(deltalake(".exceptions").TableNotFoundError):
@@ -74,7 +90,10 @@ class Dataset:
         if not self.store.is_remote:
             _refuse_other_things(Path(self.store.root))
         delta = deltalake()
-        for table in (*TABLES, "runs"):
+        tables = (*TABLES, "runs")
+        for table in filter(self._is_table, tables):  # before anything is changed
+            self._refuse_features(table)
+        for table in tables:
             schema = delta.Schema.from_arrow(schema_of(table, columns))
             with self.store.words():
                 if not self._is_table(table):
@@ -91,7 +110,6 @@ class Dataset:
                 new = [field for field in schema.fields if field.name not in known]
                 if new:
                     self._tables[table].alter.add_columns(new)
-            self._refuse_features(table)
 
     def _refuse_features(self, table: str) -> None:
         """Raise :class:`DatasetError` for a table of an older version, or with unknown features."""
@@ -99,9 +117,7 @@ class Dataset:
             protocol = self.table(table).protocol()
             partitioned = self.table(table).metadata().partition_columns
         if table != "runs" and partitioned != ["bucket"]:
-            raise DatasetError(
-                f"{self.store} was made by an older version of usp crawl; choose another dataset"
-            )
+            raise self._is_older()
         if protocol.min_reader_version > 1 and "deletionVectors" not in (
             protocol.reader_features or ()
         ):
@@ -173,6 +189,10 @@ class Dataset:
         """Begin to crawl all sites of a shard again, or go on; return the run in which it was begun."""
         mark = f"{_AGAIN} {shard}"
         return self._last("visits", mark) or self._mark(mark, lambda _: run)
+
+    def was_crawled(self) -> bool:
+        """Return whether there was a run."""
+        return bool(self._last("visits", _RUNS))
 
     def end_again(self, shard: str) -> None:
         """Take note that all sites of a shard were crawled again."""

@@ -65,6 +65,11 @@ News: TypeAlias = Row | Part | Signal
 """What an engine reports: a site that is not in the dataset yet, a part, or that a worker was lost."""
 
 
+def advice_on(error: BaseException) -> str | None:
+    """Return what to do about an error of this machine, if that is known."""
+    return LocalShortageError.ADVICE.get(shortage_of(error) or 0)
+
+
 def _jobs(job: Job) -> Iterator[Job]:
     """Yield the job for every worker of a run: each writes under a name of its own."""
     return (replace(job, writer=f"{job.writer}.{number}") for number in count())
@@ -224,9 +229,8 @@ def work(pipe: Connection[Any, Any], job: Job) -> None:
         for part in crawl_parts(job, batches, on_site=driver.send, stopped=stopped):
             driver.send(part)
     except Exception as error:  # noqa: BLE001 - a full disk, for example: nothing goes on by itself
-        known = LocalShortageError.ADVICE.get(shortage_of(error) or 0)
         name = "" if isinstance(error, DatasetError) else f"{type(error).__name__}: "
-        driver.send(known or f"{name}{error}")
+        driver.send(advice_on(error) or f"{name}{error}")
 
 
 class _Driver:

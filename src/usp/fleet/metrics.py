@@ -37,7 +37,8 @@ def _lines(progress: FleetProgress) -> Iterator[str]:
     outcomes = {f'_total{{outcome="{one}"}}': n for one, n in sorted(progress.outcomes.items())}
     statuses = {f'_total{{status="{one}"}}': n for one, n in sorted(progress.statuses.items())}
     limits = (f'_bucket{{le="{limit}"}}' for limit in (*DELAYS, "+Inf"))
-    fresh = dict(zip(limits, accumulate(progress.delays), strict=True))
+    fresh: dict[str, float] = dict(zip(limits, accumulate(progress.delays), strict=True))
+    fresh |= {"_sum": progress.delayed, "_count": sum(progress.delays)}
     changed = "How long ago a sitemap was the same that has now changed."
     for name, kind, text, values in (
         ("sites", "counter", "Sites that were visited.", outcomes),
@@ -88,7 +89,12 @@ def exporting(target: Path | tuple[str, int] | None, current: _Current) -> Itera
         finally:
             write()
     else:
-        server = _Server(target, current)
+        try:
+            server = _Server(target, current)
+        except OSError as error:
+            host, port = target
+            text = f"cannot serve metrics at {host}:{port}: {error.strerror}; choose another port"
+            raise OSError(error.errno, text) from error
         threading.Thread(target=server.serve_forever, name="usp-metrics", daemon=True).start()
         try:
             yield server.server_port

@@ -52,6 +52,8 @@ _FOUND = """with there as (
     from there full join before using (site, sitemap, url)
     where before.bucket is null or there.bucket is null or there.lastmod is distinct from before.lastmod
         or there.title is distinct from before.title"""
+_MANY = 500  # addresses that a query does not name any more
+_COME_OR_GONE = f"select distinct url from found where kind <> 'changed' limit {_MANY}"  # noqa: S608 - a number
 _ELSEWHERE = """select distinct site, url from elsewhere_pages p semi join found using (site, url)
     semi join kept k on (k.site, k.sitemap, k.visit) = (p.site, p.sitemap, p.visit)"""
 _PAGES = """select new.* replace (coalesce(old.first_seen, new.first_seen) as first_seen),
@@ -128,24 +130,24 @@ class PageComparison:
             name = "kept" if row["old"] == row["visit"] else "replaced"
             rows[name].append(row | {"bucket": bucket_of(row["domain"])})
         there = set(self._dataset.columns("pages"))
-        named = there.intersection(file_schema("pages", self._columns).names)
+        here = there.intersection(file_schema("pages", self._columns).names)
         fields = {
-            "lastmod": f"{'max(lastmod)' if 'lastmod' in named else 'null::timestamptz'} as lastmod",
-            "title": f"{'max(news.title)' if 'news' in named else 'null::varchar'} as title",
+            "lastmod": f"{'max(lastmod)' if 'lastmod' in here else 'null::timestamptz'} as lastmod",
+            "title": f"{'max(news.title)' if 'news' in here else 'null::varchar'} as title",
         }
         old = [name for name in _OLD if name in there]
         with connected(self._folder.name) as database, read_errors(self._dataset.store):
             for name, listed in rows.items():
                 database.register(name, pyarrow().Table.from_pylist(listed, typed(_REPLACED)))
             database.execute(f"create view new as from read_parquet('{self._path}')")
-            for table, query, name, columns in (
-                ("old", _OLD_PAGES.format(**fields), "replaced", old),
-                ("found", _FOUND.format(**fields), "", []),
-                ("elsewhere", _ELSEWHERE, "kept", _OLD[:4]),
-            ):
-                if name:
-                    database.register(f"{table}_pages", self._stored(rows[name], columns))
-                database.execute(f"create temp table {table} as {query}")
+            database.register("old_pages", self._stored(rows["replaced"], old))
+            database.execute(f"create temp table old as {_OLD_PAGES.format(**fields)}")
+            database.execute(f"create temp table found as {_FOUND.format(**fields)}")
+            urls = [quoted(url) for (url,) in database.execute(_COME_OR_GONE).fetchall()]
+            others = rows["kept"] if urls else []
+            named = f"url in ({', '.join(urls)})" if len(urls) < _MANY else "true"
+            database.register("elsewhere_pages", self._stored(others, _OLD[:4], named))
+            database.execute(f"create temp table elsewhere as {_ELSEWHERE}")
             for table, query in (("pages", _PAGES), ("changes", _CHANGES)):
                 for batch in database.sql(query).to_arrow_reader(_BATCH):
                     start = 0
@@ -154,13 +156,15 @@ class PageComparison:
                         yield table, bucket.as_py(), batch.slice(start, end.as_py() - start)
                         start = end.as_py()
 
-    def _stored(self, rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> Any:
-        """Return the pages of the old visits of some sitemaps."""
+    def _stored(
+        self, rows: Sequence[dict[str, Any]], columns: Sequence[str], more: str = "true"
+    ) -> Any:
+        """Return the pages of the old visits of some sitemaps that fulfil a condition."""
         visits = {row["old"]: row["bucket"] for row in rows if row["old"] is not None}
         where = "false"
         if visits:
             where = f"bucket in ({', '.join(map(str, set(visits.values())))})"
-            where += f" and visit in ({', '.join(map(quoted, visits))})"
+            where += f" and visit in ({', '.join(map(quoted, visits))}) and {more}"
         return self._dataset.rows("pages", columns, where)
 
     def close(self) -> None:

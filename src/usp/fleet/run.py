@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import usp
 from usp._base.display import clock, counted, duration
-from usp._base.files import DatasetError, NotADatasetError
+from usp._base.files import DatasetError
 from usp._base.interrupts import InterruptibleThread
-from usp._base.shortage import shortage_of
-from usp.exceptions import LocalShortageError
 from usp.export.schema import ALL_COLUMNS
 from usp.fleet.crawler import Job, load_for_threads, site_module
 from usp.fleet.dataset import Committer, Dataset
-from usp.fleet.engines import LocalEngine, News, RayEngine, Signal, ray_module
+from usp.fleet.engines import LocalEngine, News, RayEngine, Signal, advice_on, ray_module
 from usp.fleet.known_sites import KnownSites
 from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.metrics import DELAYS
@@ -218,8 +216,9 @@ def _crawl(
         progress.total = left.total
     except (DatasetError, OSError) as error:  # no more is committed: see Committer.close
         deque(engine.stop(), 0)
-        _explain(error)
-        raise
+        if isinstance(error, DatasetError) or (advice := advice_on(error)) is None:
+            raise
+        raise DatasetError(advice) from error
     except BaseException as error:
         aside.patience = _LAST_SECONDS
         if isinstance(error, KeyboardInterrupt):
@@ -232,22 +231,13 @@ def _crawl(
         raise
 
 
-def _explain(error: DatasetError | OSError) -> None:
-    """Raise an error of this machine with what to do, if that is known."""
-    advice = LocalShortageError.ADVICE.get(shortage_of(error) or 0)
-    if advice is not None and not isinstance(error, DatasetError):
-        raise DatasetError(advice) from error
-
-
 def _begin(dataset: Dataset, how: FleetRun, must_exist: bool) -> tuple[FleetRun, int, int]:
     """Begin a run; return how, its number, and that of the run in which ``again`` was begun.
 
     The columns of a dataset that exists stay as they are, unless others are chosen.
     """
-    if must_exist and not dataset.exists():
-        raise NotADatasetError(
-            f"{dataset.store} is not a dataset; pass what 'usp crawl SITES -o DATASET' has written"
-        )
+    if must_exist:
+        dataset.require()
     if must_exist and how.options.columns is None:
         there = [name for name in ALL_COLUMNS if name in dataset.columns("pages")]
         how = replace(how, options=replace(how.options, columns=tuple(there)))
@@ -306,6 +296,7 @@ class FleetProgress:
         self.workers_lost = self.safe = self.left_alone = self.unknown = 0
         self.statuses: Counter[str] = Counter()  # of requests
         self.delays = [0] * (len(DELAYS) + 1)  # of changed sitemaps: since they were as before
+        self.delayed = 0.0  # the sum of these, in seconds
         self.lag = 0.0  # seconds for which the first of the sites that were due had been so
         self.were_good = self.lost = 0
         self.is_ending = False
@@ -348,6 +339,7 @@ class FleetProgress:
         self.statuses.update(row.get("statuses") or ())
         for delay in row.get("delays") or ():
             self.delays[bisect_left(DELAYS, delay)] += 1
+            self.delayed += delay
         if row.get("was_good"):
             self.were_good += 1
             self.lost += bool(row.get("is_lost"))

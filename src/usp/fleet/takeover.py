@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from usp._base.files import DatasetError, NotADatasetError, deltalake
+from usp.export.schema import ALL_COLUMNS
 from usp.fleet.current import OpenDataset
 from usp.fleet.dataset import Dataset
 from usp.fleet.tables import bucket_of, domain_of
@@ -36,7 +37,7 @@ _ROWS = {
     ),
     "visits": (
         "known k join known o using (visit)",
-        {"due": "k.started", "failures": "(k.outcome = 'failed')::int"},
+        {"due": "k.started", "run": "0", "failures": "(k.outcome = 'failed')::int"},
     ),
 }
 """By table, in the order in which they are committed: where the rows are, and what has other names."""
@@ -56,7 +57,9 @@ def take_over(old: str | os.PathLike[str], root: str | os.PathLike[str]) -> dict
             " which sitemap lists them; crawl the sites again"
         )
     dataset = Dataset(root)
-    dataset.make(tuple(name for name in names if name != "site"))
+    dataset.make(tuple(name for name in ALL_COLUMNS if name in names))
+    if dataset.was_crawled():
+        raise DatasetError(f"{dataset.store} has been crawled already; choose a new dataset")
     data = OpenDataset(root)
     with data.errors():
         database = data.connection("visits")

@@ -25,6 +25,7 @@ from usp.objects.video import SitemapVideo
 __all__ = [
     "EACH",
     "EXTENSIONS",
+    "FIRST_PROTOCOL",
     "NAMESPACES",
     "PROTOCOL",
     "SELF",
@@ -85,6 +86,9 @@ _MOBILE = Table("mobile", None, ())
 
 PROTOCOL = "http://www.sitemaps.org/schemas/sitemap/0.9"
 """The namespace of sitemaps, which is a name and not an address: each character counts."""
+
+FIRST_PROTOCOL = "http://www.google.com/schemas/sitemap/0.84"
+"""That of 2005, which is still read everywhere."""
 
 _GOOGLE = "http://www.google.com/schemas/sitemap-"
 _XHTML = "http://www.w3.org/1999/xhtml"

@@ -231,6 +231,16 @@ class Problems:
         if not self._counted(code, lost):
             self._keep(Problem(code.message, line, excerpt, lost, code=code, **where))
 
+    @property
+    def kept(self) -> int:
+        """How many are kept one by one."""
+        return len(self._kept)
+
+    def set_page(self, since: int, url: str) -> None:
+        """Set the page of those that were kept since then: they are about its entry."""
+        for at, problem in enumerate(self._kept[since:], since):
+            self._kept[at] = replace(problem, page=problem.page or url)
+
     def add_all(self, problems: Iterable[Problem]) -> None:
         """Note problems that another collector has listed."""
         for problem in problems:

@@ -292,7 +292,7 @@ class OpenField:
         """Take the text of a CDATA section."""
         self._decode_raw()
         if self._room > 0:
-            self._decoded.append(without_forbidden(text[: self._room], self._notes.note))
+            self._decoded.append(without_forbidden(text[: self._room], self._note))
         self._spend(len(text))
 
     def text(self) -> str:
@@ -306,14 +306,17 @@ class OpenField:
         is_url = (absolute_url(text, None) or "")[:8].lower().startswith(SCHEMES)
         return text if is_url else f"<…>{text}"
 
+    def _note(self, code: ProblemCode, excerpt: str | None = None) -> None:
+        self._notes.note(code, excerpt, at=self.place)
+
     def _spend(self, length: int) -> None:
         if 0 < self._room <= length:
-            self._notes.note(ProblemCode.LONG_FIELD)
+            self._note(ProblemCode.LONG_FIELD)
         self._room -= length
 
     def _decode_raw(self) -> None:
         if self._raw:
-            self._decoded.append(decode_text("".join(self._raw), self._notes.note))
+            self._decoded.append(decode_text("".join(self._raw), self._note))
             self._raw.clear()
 
 

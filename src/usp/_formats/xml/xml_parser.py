@@ -16,7 +16,14 @@ from xml.sax.saxutils import escape
 from zlib import crc32
 
 from usp._base.reason import Reason
-from usp._formats.abstract_parser import TRUNCATED, Entry, FormatParser, ReadOptions, ignore
+from usp._formats.abstract_parser import (
+    TRUNCATED,
+    Entry,
+    FormatParser,
+    PageEntry,
+    ReadOptions,
+    ignore,
+)
 from usp._formats.xml.namespaces import Name, Scope, Space
 from usp._formats.xml.raw_entries import (
     MAX_NAME,
@@ -94,6 +101,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
     _unknown_count = 0  # elements below the root that mean nothing
     _entry: RawEntry | None = None
     _entry_depth = 0
+    _before_entry = 0  # how many problems were kept
     _implied = False
     _field: OpenField | None = None
     _wrapped: _Wrapped | None = None  # the last entry that stands in an empty loc
@@ -456,6 +464,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         if attributes:
             self._entry.written = attributes
         self._entry_depth = len(self._stack)
+        self._before_entry = self.problems.kept
         self._implied = implied
         self._has_entries = True
 
@@ -551,6 +560,8 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         found = entry.finish(self)
         if entry.texts and found:
             entry.note_text(self)
+        if self.problems.kept > self._before_entry and found and isinstance(found[0], PageEntry):
+            self.problems.set_page(self._before_entry, found[0].url)
         if found:
             self._done += found
             self.scanner.damage = 0

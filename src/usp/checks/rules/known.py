@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted
+from usp._base.urls import are_related
 from usp.checks.finding import Hit, Severity
 from usp.checks.page_urls import beginning, is_local_host, is_placeholder, origin_at
 from usp.checks.registry import block_rule, site_rule
@@ -59,28 +61,35 @@ def placeholder_host(site: Site) -> Iterator[Hit]:
                 yield Hit(message, line=child.line, column=child.column, sitemap=sitemap.url)
 
 
+_STAGING = re.compile(r"(?:.+[.-])?(?:preprod|staging|stg|uat)[0-9]?[.-]")
+
+
 @block_rule("SM441", Severity.ERROR)
 def local_link(block: PageColumns) -> Iterator[Hit]:
     """An image, a video or a version in another language is on a host that is not on the web.
 
-    It is localhost or an address in a private network, that of the program that wrote the sitemap.
-    Search engines cannot fetch it. The same goes for the pages of a feed.
+    It is localhost or an address in a private network, that of the program that wrote the sitemap; or it
+    is the test website of this one, such as staging.example.org. Search engines cannot fetch it, or are
+    not meant to. The same goes for the pages of a feed.
     Source: google:crawling-indexing/sitemaps/build-sitemap
     Bad: <image:image><image:loc>http://localhost:3000/tea.jpg</image:loc></image:image>
     Good: <image:image><image:loc>https://cdn.example.net/tea.jpg</image:loc></image:image>
     Fix: Set the address of the website in the program that writes the sitemap.
     """
     own = {url.host for url in block.sitemap.urls}
-    if any(map(is_local_host, own)):
+    if any(is_local_host(host) or _STAGING.match(host) for host in own):
         return
-    links = [(at, "link", url) for at, some in block.alternates for _, url in some]
     pages = enumerate(block.urls) if own and block.sitemap.is_feed else ()
-    for at, element, url in (*block.media, *links, *((at, "link", url) for at, url in pages)):
-        page = origin_at(beginning(block.urls[at]))
+    for at, element, url in (*block.linked, *((at, "link", url) for at, url in pages)):
+        page, origin = (origin_at(beginning(one)) for one in (block.urls[at], url))
         is_of_page = page is not None and is_local_host(page.host) and url != block.urls[at]
-        origin = origin_at(beginning(url))
-        if origin is not None and is_local_host(origin.host) and not is_of_page:
+        if origin is None or is_of_page:
+            continue
+        if is_local_host(origin.host):
             message = f"only your own network knows {origin.site}: {url[:80]!r}"
+            yield Hit(message, at, element=element, text=url)
+        elif _STAGING.match(origin.host) and any(are_related(origin.host, one) for one in own):
+            message = f"{origin.site} is a test website: {url[:80]!r}"
             yield Hit(message, at, element=element, text=url)
 
 
@@ -174,10 +183,10 @@ def redated_pages(site: Site) -> Iterator[Hit]:
 
 @site_rule("SM930", Severity.ERROR, "built")
 def page_not_built(site: Site) -> Iterator[Hit]:
-    """A listed page has no file in the folder that was built.
+    """A listed page has no file in the folder that was built, or its image, video or other version.
 
-    After the deployment, the page does not exist. The files of /tea are tea, tea.html and
-    tea/index.html. This rule is asked if a folder is checked in which pages were built.
+    After the deployment, it does not exist. The files of /tea are tea, tea.html and tea/index.html. This
+    rule is asked if a folder is checked in which pages were built.
     Source: google:crawling-indexing/sitemaps/build-sitemap
         https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
     Bad:
@@ -196,6 +205,9 @@ def page_not_built(site: Site) -> Iterator[Hit]:
     for listed in site.built.missing:
         place = listed.place.line, listed.place.column, listed.sitemap
         yield Hit("the page has no file", None, listed.url, *place)
+    for url, listed in site.built.missing_links if site.built.is_built else ():
+        place = listed.place.line, listed.place.column, listed.sitemap
+        yield Hit(f"{url} has no file", None, listed.url, *place)
 
 
 @site_rule("SM931", Severity.WARNING, "built", "known", "seen_pages")

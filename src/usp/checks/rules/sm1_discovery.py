@@ -163,8 +163,8 @@ def no_sitemap(site: Site) -> Iterator[Hit]:
 def sitemap_not_declared(site: Site) -> Iterator[Hit]:
     """A sitemap exists, but robots.txt does not declare it.
 
-    It was found because websites often have one at this path, or because the homepage links to it.
-    Search engines to which it was not submitted do not know it.
+    It was found because websites often have one at this path, or because the homepage links to it; or it
+    is in the folder of the robots.txt. Search engines to which it was not submitted do not know it.
     Source: protocol#submit_robots
     Bad:
         --- /robots.txt
@@ -175,6 +175,8 @@ def sitemap_not_declared(site: Site) -> Iterator[Hit]:
     """
     if site.robots_txt is None or site.robots.is_something_else:
         return
+    if site.is_folder and not site.robots_txt.children and len(site.sitemaps) > 2:  # noqa: PLR2004 - the folder, and this file
+        yield Hit("robots.txt declares none of the sitemaps", sitemap=site.robots_txt.url)
     declared = {bare_url(child.loc) for sitemap in site.sitemaps for child in sitemap.children}
     declared |= {bare_url(sitemap.url) for sitemap in site.sitemaps if not sitemap.is_undeclared}
     for sitemap in site.sitemaps:

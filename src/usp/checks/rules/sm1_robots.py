@@ -49,6 +49,7 @@ def sitemap_of_test_website(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
 _LINE = re.compile(r"[ \t\ufeff]*+([A-Za-z][\w-]*+(?: [A-Za-z]++)?)[ \t]*+:[ \t]*+([^#\s]*+)")
 _AGENT = re.compile(r"user[ -]?agent")
+_SITEMAP = re.compile(r"site[ -]?maps?(?: https?)?")
 _LIKELY = ("user-agent", "disallow", "allow", "sitemap", "crawl-delay")
 _DROPPED = ("noindex", "nofollow")
 _MOST_LINES = 20
@@ -58,9 +59,9 @@ _MOST_LINES = 20
 def robots_line_ignored(sitemap: CheckedSitemap) -> Iterator[Hit]:
     """A line of robots.txt means nothing to robots, although it looks as if it did.
 
-    The name is misspelt, a path begins neither with / nor with *, or no User-agent is named before it.
-    Robots pass over such a line, and fetch what it was to keep them from. Noindex was never in the
-    standard, and Google has stopped reading it.
+    The name is misspelt, a path begins neither with / nor with *, no User-agent is named before it, or a
+    Sitemap line has more than a colon and the URL. Robots, or some of them, pass over such a line, and
+    fetch what it was to keep them from. Noindex was never in the standard, and Google has stopped reading it.
     Source: rfc9309#section-2.2 google:crawling-indexing/robots/robots_txt
         https://developers.google.com/search/blog/2019/07/a-note-on-unsupported-rules-in-robotstxt
     Bad:
@@ -104,7 +105,11 @@ def _wrong_with(name: str, value: str, *, is_named: bool) -> str:
         return "" if value[:1] in ("", "/", "*") else "a path begins with / or with *"
     if name in _DROPPED:
         return f"search engines do not read {name}"
-    if name in _LIKELY or _AGENT.fullmatch(name) or name in ("sitemaps", "site-map"):
+    # "Sitemap https://…" has its colon in the URL.
+    is_map = bool(_SITEMAP.fullmatch(name))
+    if is_map and value and (name != "sitemap" or value[0] in "<\"'["):
+        return "not all robots find the sitemap: write Sitemap, a colon, and the URL alone"
+    if is_map or name in _LIKELY or _AGENT.fullmatch(name):
         return ""
     meant = get_close_matches(name, _LIKELY, 1, 0.8)
     return f"{name} is not known; did you mean {meant[0].capitalize()}?" if meant else ""

@@ -10,7 +10,7 @@ from xml.parsers.expat import ExpatError, ParserCreate, errors
 from usp._formats.xml.references import attributes as read_attributes
 from usp.checks.finding import Hit, Severity
 from usp.checks.registry import site_rule, sitemap_rule
-from usp.objects.extensions import EXTENSIONS, NAMESPACES, PROTOCOL
+from usp.objects.extensions import EXTENSIONS, FIRST_PROTOCOL, NAMESPACES, PROTOCOL
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexXMLSitemap, stored_of
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from usp._formats.xml.xml_parser import XmlParser
     from usp.checks.context import CheckedSitemap, Site
 
-_FIRST_PROTOCOL = "http://www.google.com/schemas/sitemap/0.84"  # of 2005; still read everywhere
 UNDECLARED = "undeclared:"  # how the namespace of a prefix begins that is not declared
 MOST = 20  # how many names of one kind are reported, each once: a document may have thousands
 _RESERVED = frozenset({"xml", "xmlns"})
@@ -59,7 +58,7 @@ def wrong_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
     if not (markup := sitemap.markup) or not markup.root:
         return
     uri, root = markup.root.uri, markup.root_tag[0]
-    if uri not in ("", PROTOCOL, _FIRST_PROTOCOL) and not uri.startswith(UNDECLARED):
+    if uri not in ("", PROTOCOL, FIRST_PROTOCOL) and not uri.startswith(UNDECLARED):
         yield from _at_first(sitemap, [(root, f"the namespace of <{root}> is {uri!r}")])
 
 
@@ -206,6 +205,8 @@ def unknown_element(sitemap: CheckedSitemap) -> Iterator[Hit]:
             what = "is not allowed in" if local in NAMES else "is unknown in"
             prefix = "; its prefix xhtml: is missing" if local == "link" else ""
             where = f"<{entries.get(seen.inside, markup.root_name)}>{prefix}"
+        elif seen.inside is type(None):
+            what, where = "is outside of", f"<{next(iter(entries.values()), 'url')}>"
         elif local not in names:
             what, where = "is unknown in", f"the extension for {_ABOUT[seen.name.space.name]}"
         else:
@@ -239,6 +240,8 @@ def _meaningless(markup: XmlParser) -> Iterator[tuple[SeenElement, frozenset[str
         is_link = seen.name.local == "link" and seen.role is ElementRole.RECORD
         if seen.name.uri in own and (is_other or is_link):
             yield seen, NAMES
+        elif is_other and seen.name.space.name == "XHTML" and seen.inside is type(None):
+            yield seen, frozenset({"link"})
         elif is_other and seen.name.space.name in _ABOUT:
             yield seen, _FIELDS[seen.name.space.name]
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from usp._base.urls import quote
 from usp.checks.finding import Hit, Severity
 from usp.checks.page_urls import TEMPLATE
 from usp.checks.registry import block_rule
@@ -45,7 +46,9 @@ _MISTAKES = {  # by what is in each of them, one or the other
     ("{", "<", "["): TEMPLATE,
     ("/http",): re.compile(r"(?<=://)([^/?#\n]++)/[^?#\n]*?https?:/{1,2}\1"),
 }
-_OF_LINKS = re.compile(rf"/(?:{_NOTHING})(?:[/?#]|$)|{TEMPLATE.pattern}|{TWICE}")
+_OF_LINKS = re.compile(
+    rf"/(?:{_NOTHING})(?:[/?#]|$)|{TEMPLATE.pattern}|{TWICE}|%25(?:20|C[23]%25[89AB])"
+)
 _TWICE = re.compile(TWICE)
 
 
@@ -78,11 +81,23 @@ def mistaken_url(block: PageColumns) -> Iterator[Hit]:
             is_path = parts != ("/",) or "?" not in block.urls[at][: found.start()]
             if is_path and "://" in (given[at] or ""):
                 yield Hit(f"{found[0]!r} in the URL looks like a mistake", at)
-    links = ((at, "link", url) for at, some in block.alternates for _, url in some)
-    for at, element, url in (*block.media, *links):
-        if found := _OF_LINKS.search(url):
+    for origin in block.origins:
+        twice = f"{origin}/{origin.partition('://')[2]}/"
+        for at, url in enumerate(block.urls) if twice in block.joined else ():
+            if url.startswith(twice):
+                yield Hit("the URL has its host twice, as if one were a folder", at)
+    yield from _mistakes_in_links(block)
+
+
+def _mistakes_in_links(block: PageColumns) -> Iterator[Hit]:
+    for at, element, url in block.linked:
+        found = _OF_LINKS.search(url)
+        is_value = found and found[0].startswith("%25") and "?" in url[: found.start()]
+        if found and not is_value:  # a parameter may well be a URL itself
             message = f"{found[0]!r} in a URL of the page looks like a mistake: {url[:80]!r}"
-            yield Hit(message, at, element=element, text=url)
+            # A relative one is written in another way.
+            text = found[0].strip("/?#") if found[0].startswith("/") else url
+            yield Hit(message, at, element=element, text=text)
 
 
 _SUFFIXES = (
@@ -137,7 +152,7 @@ _LOGIN = re.compile(r"^[a-z]++://[^/?#\n@]*+@", re.IGNORECASE | re.MULTILINE)
 
 @block_rule("SM417", Severity.ERROR)
 def credentials_in_url(block: PageColumns) -> Iterator[Hit]:
-    """The URL of a page has a user name or a password.
+    """The URL of a page has a user name or a password, or that of its image, video or other version.
 
     Everyone can read a sitemap, and so the password. Search engines do not log in.
     Source: rfc3986#section-3.2.1
@@ -147,8 +162,14 @@ def credentials_in_url(block: PageColumns) -> Iterator[Hit]:
     """
     for at, _ in block.found(_LOGIN, "@"):
         yield Hit("the URL has a user name or a password", at)
+    for at, element, url in block.linked:
+        if "@" in url and _LOGIN.match(url):
+            yield Hit(
+                "a URL of the page has a user name or a password", at, element=element, text=url
+            )
 
 
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]++")
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?)(?=\n|\?)")
 
 
@@ -156,7 +177,8 @@ _INDEX = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?)(?=\n|\?)")
 def url_variant(block: PageColumns) -> Iterator[Hit]:
     """A sitemap lists two URLs that differ only in a way that few servers tell apart.
 
-    They differ in a slash or index.html at the end, in capital letters, or in the order of parameters.
+    They differ in a slash, .html or index.html at the end, in capital letters, in letters that are escaped
+    or not, or in the order of parameters.
     Usually both lead to the same page, and search engines have to find out which one is meant.
     Source: google:crawling-indexing/consolidate-duplicate-urls google:crawling-indexing/url-structure
     Bad:
@@ -175,6 +197,10 @@ def url_variant(block: PageColumns) -> Iterator[Hit]:
     text = _INDEX.sub("/", block.lower) if "/index." in block.lower else block.lower
     if 0 < text.count("/\n") < len(urls):
         text = text.replace("/\n", "\n").replace("/?", "?")
+    if 0 < text.count(".html\n") < len(urls):
+        text = text.replace(".html\n", "\n")
+    if "%" in text and not text.isascii():
+        text = _BEYOND_ASCII.sub(lambda found: quote(found[0]).lower(), text)
     forms = text.split("\n")[1:-1] if text != joined or "&" in joined else ()
     if "&" in joined:
         forms = [_in_order(form) if "&" in form else form for form in forms]
@@ -196,10 +222,15 @@ def _in_order(url: str) -> str:
 
 
 _OF_NO_INTEREST = re.compile(
-    r"/(?:[a-z]{2}(?:-[a-z]{2})?/)?(?:404\.html?|account|admin(?:istrator)?|basket|cart|cgi-bin|checkout"
-    r"|graphql|log-?in|log-?out|my-account|order-received|register|search|sign-?in|sign-?up|thank-you"
-    r"|wishlist|wp-admin|wp-login\.php|wp-json|xmlrpc\.php)"
+    r"/(?:[a-z]{2}(?:-[a-z]{2})?/)?(?:404\.html?|account|admin(?:istrator)?|basket|cart|catalogsearch"
+    r"|cgi-bin|checkout|elementor-hf|graphql|hello-world|log-?in|log-?out|lorem-ipsum|my-account"
+    r"|order-received|product_compare|register|sample-page|search|sign-?in|sign-?up|thank-you|wishlist"
+    r"|wp-admin|wp-login\.php|wp-json|xmlrpc\.php"
+    r"|anmelden|carrello|carrito|kasse|mein-konto|panier|registrieren|suche|warenkorb|winkelwagen)"
     r"(?=[/?#\n]|$)"
+)
+_OTHER_FORM = re.compile(
+    r"/(feed|amp)/?(?=[?\n]|$)|(__trashed)/?(?=[?\n]|$)|[?&](amp|print|attachment_id)="
 )
 _FACETS = re.compile(
     r"[?&](add[-_]to[-_]cart|dir|facets?|filters?|order_?by|q|query|replytocom|s|search|sort(?:_?by)?"
@@ -209,10 +240,11 @@ _FACETS = re.compile(
 
 @block_rule("SM419", Severity.INFO)
 def not_for_search(block: PageColumns) -> Iterator[Hit]:
-    """A page is listed that nobody looks for: a cart, a login, search results, a sorted or filtered list.
+    """A page is listed that nobody looks for, such as a cart, a login, search results or a filtered list.
 
     Search engines spend time on such pages that others would need, and mostly leave them out of their
-    results.
+    results. The same goes for error pages and examples of an installation, and for other forms of pages:
+    feeds, AMP, versions for printing.
     Source: google:crawling-indexing/url-structure
         https://developers.google.com/search/docs/crawling-indexing/crawling-managing-faceted-navigation
     Bad:
@@ -230,6 +262,8 @@ def not_for_search(block: PageColumns) -> Iterator[Hit]:
             yield Hit(f"search engines need no page such as {found[0]!r}", at)
     for at, found in block.found(_FACETS, "?"):
         yield Hit(f"the URL is that of a search, a sorted or a filtered list: {found[1]!r}", at)
+    for at, found in block.found(_OTHER_FORM, "/feed", "/amp", "__trashed", "?"):
+        yield Hit(f"the URL is that of another form of a page: {found[found.lastindex or 0]!r}", at)
 
 
 @block_rule("SM412", Severity.INFO)

@@ -33,7 +33,7 @@ _BLANK = re.compile(rf"[ {_BLANKS}]")
 _UNESCAPED = re.compile(rf'[\x00- <>"{{}}|\\^`\x7f\xad{_BLANKS}]')
 # Some scripts need the joiners U+200C and U+200D, but not at the end of a word.
 _NOT_SEEN = rf"{_BLANKS}\xad\u200c-\u200f\u2061-\u2064"
-_AT_END = re.compile(rf"^[{_NOT_SEEN}]|[{_NOT_SEEN}]$")
+_AT_END = re.compile(rf"^[{_NOT_SEEN}]|[{_NOT_SEEN}]$|[\t\r\n]++")
 _BEYOND_ASCII = re.compile(rf"[^\x00-\x7f{_NOT_SEEN}\ufffd]++")
 
 
@@ -90,7 +90,7 @@ def url_fragment(block: PageColumns) -> Iterator[Hit]:
 
 @block_rule("SM408", Severity.WARNING)
 def unescaped_url(block: PageColumns) -> Iterator[Hit]:
-    r"""The URL of a page has characters that must be escaped, or that of an image or video a blank.
+    r"""The URL of a page has characters that must be escaped, or another one of its URLs a blank.
 
     Blanks and the characters < > " { } | \ ^ ` are written as %XX in a URL, and a percent sign as %25.
     Most search engines guess what is meant; others fetch something else, or nothing. Blanks that do not
@@ -108,11 +108,12 @@ def unescaped_url(block: PageColumns) -> Iterator[Hit]:
         return
     for at, written in enumerate(block.examined.written or ()):
         if written and (bad := _AT_END.search(written.strip(" \t\r\n"))):
-            yield Hit(f"{_shown(bad[0])} at the end of the URL cannot be seen", at)
+            where = "in" if bad[0] < " " else "at the end of"
+            yield Hit(f"{_shown(bad[0])} {where} the URL cannot be seen", at)
     for at, message in _unescaped(block):
         if not TEMPLATE.search(block.urls[at]):  # there is another rule about those
             yield Hit(message, at)
-    for at, name, url in block.media:
+    for at, name, url in block.linked:
         if (bad := _BLANK.search(url)) and is_http_url(_BLANK.sub("%20", url)):
             yield Hit(f"{_shown(bad[0])} is not escaped: {url[:80]!r}", at, element=name, text=url)
 
@@ -239,7 +240,7 @@ def mixed_schemes(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Both are different pages to search engines, usually with the same content. The protocol asks for
     one scheme, that of the sitemap itself. Redirects count: a sitemap that is found with http and sent
-    with https may list either. An index lists sitemaps with its own scheme, too.
+    with https may list either. An index and a robots.txt list sitemaps with their own scheme, too.
     Source: protocol#location
     Bad:
         <url><loc>https://example.org/tea</loc></url>
@@ -248,8 +249,11 @@ def mixed_schemes(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Fix: List all pages with the scheme that the website redirects to, usually https.
     """
     own = {url.scheme for url in sitemap.urls}
-    for child in sitemap.children if sitemap.is_index and own else ():
-        if (url := origin_at(child.loc)) and url.scheme not in own and bare(url) in sitemap.hosts:
+    sent = (one.exchange for one in sitemap.node.sub_sitemaps)
+    redirected = {one.url for one in sent if one is not None and one.redirects}  # there is a rule
+    for child in sitemap.children if (sitemap.is_index or sitemap.is_robots) and own else ():
+        url = None if child.loc in redirected else origin_at(child.loc)
+        if url and url.scheme not in own and bare(url) in sitemap.hosts:
             yield Hit(
                 f"the sitemap {child.loc} is listed with {url.scheme}",
                 line=child.line,

@@ -237,12 +237,22 @@ def changefreq_case(block: PageColumns) -> Iterator[Hit]:
             yield Hit(f"changefreq {written!r} should be {written.lower()!r}", at)
 
 
+_ONCE = {
+    "image": {"loc"},
+    "news": {"title", "publication_date", "name", "language"},
+    "video": {
+        *("title", "description", "thumbnail_loc", "content_loc", "duration", "publication_date"),
+        *("expiration_date", "rating", "view_count", "family_friendly", "live"),
+    },
+}
+
+
 @block_rule("SM512", Severity.WARNING)
 def empty_or_repeated_field(block: PageColumns) -> Iterator[Hit]:
-    """The lastmod, changefreq or priority of a page is empty, or there twice.
+    """The lastmod, changefreq or priority of a page is empty, or a field is there twice.
 
-    The schema of the protocol allows each once, and with a value. Search engines ignore an empty one, and
-    of two they may take either.
+    The schemas allow each once, and with a value. Search engines ignore an empty one, and of two they may
+    take either. That goes for the fields of news, images and videos, too.
     Source: protocol#xmlTagDefinitions https://www.sitemaps.org/schemas/sitemap/0.9/sitemap.xsd
     Bad:
         <url><loc>https://example.org/tea</loc><lastmod></lastmod></url>
@@ -253,6 +263,13 @@ def empty_or_repeated_field(block: PageColumns) -> Iterator[Hit]:
     for at, name, how in block.examined.odd_fields():
         what = "empty" if how == "empty" else "there twice"
         yield Hit(f"<{name}> is {what}", at, element=name)
+    for prefix, once in _ONCE.items() if block.extended else ():
+        for at, record in block.examined.records(prefix):
+            names = [name for name, _ in record if name in once]
+            if len({*names}) < len(names):
+                twice = next(name for number, name in enumerate(names) if name in names[:number])
+                text = [text for name, text in record if name == twice][1]
+                yield Hit(f"<{prefix}:{twice}> is there twice", at, element=twice, text=text)
 
 
 @block_rule("SM513", Severity.INFO)

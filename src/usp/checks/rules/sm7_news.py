@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 from usp._base.dates import in_utc, precision_of
 from usp.checks.finding import Hit, Severity
 from usp.checks.hreflang import wrong_with
-from usp.checks.page_columns import TOLERANCE, PageColumns, is_well_written, moment_of
+from usp.checks.page_columns import (
+    TOLERANCE,
+    PageColumns,
+    is_well_written,
+    mistake_in_text,
+    moment_of,
+)
 from usp.checks.registry import block_rule, sitemap_rule
 
 if TYPE_CHECKING:
@@ -111,8 +117,10 @@ def news_language(block: PageColumns) -> Iterator[Hit]:
         language = story.publication_language or ""
         if not language:
             yield Hit("the story has no <news:language>", at)
-        elif not _LANGUAGE.fullmatch(language.strip()):
+        elif not _LANGUAGE.fullmatch(language.strip()) or language.strip().lower() == "zh":
             message = f"{language!r} is not a language code of two or three letters"
+            if language.strip().lower() == "zh":
+                message = "'zh' does not say which Chinese it is: zh-cn or zh-tw"
             yield Hit(message, at, element="language")
         elif len(language.strip()) == _SHORT and (wrong := wrong_with(language)):
             yield Hit(wrong, at, element="language")
@@ -167,6 +175,43 @@ def news_name_with_additions(block: PageColumns) -> Iterator[Hit]:
             yield Hit(
                 f"the name of the publication is {story.publication_name!r}", at, element="name"
             )
+
+
+@block_rule("SM710", Severity.WARNING)
+def news_title_of_program(block: PageColumns) -> Iterator[Hit]:
+    """The title of a story is not what readers see.
+
+    It has a tag of HTML, or it is undefined or null. Google shows the title as it stands, and may leave
+    the story out.
+    Source: google:crawling-indexing/sitemaps/news-sitemap
+    Bad: <news:title>&lt;b&gt;Tea&lt;/b&gt;: prices rise</news:title>
+    Good: <news:title>Tea &lt; coffee: prices rise</news:title>
+    Fix: Write the title as plain text.
+    """
+    for at, story in block.stories:
+        if wrong := mistake_in_text(story.title or ""):
+            yield Hit(f"{wrong!r} is in the title of the story", at, element="title")
+
+
+@sitemap_rule("SM711", Severity.INFO)
+def page_among_news(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A news sitemap lists pages that are no stories.
+
+    Google reads a news sitemap for stories only. Other pages belong in an ordinary sitemap, where all
+    search engines read them.
+    Source: google:crawling-indexing/sitemaps/news-sitemap
+    Bad:
+        <url><loc>https://example.org/about</loc></url>
+        <url><loc>https://example.org/{n}</loc><news:news><news:publication><news:name>The Tea Times</news:name><news:language>en</news:language></news:publication><news:publication_date>{now-1h}</news:publication_date><news:title>Tea {n}</news:title></news:news></url> (x 3)
+    Good:
+        <url><loc>https://example.org/{n}</loc><news:news><news:publication><news:name>The Tea Times</news:name><news:language>en</news:language></news:publication><news:publication_date>{now-1h}</news:publication_date><news:title>Tea {n}</news:title></news:news></url> (x 3)
+    Fix: Add <news:news> to the page, or list it in another sitemap.
+    """
+    others = sitemap.pages - sitemap.stories
+    if 0 < others < sitemap.stories:
+        yield Hit(
+            f"{others:,} of {sitemap.pages:,} pages {'is' if others == 1 else 'are'} not news"
+        )
 
 
 @block_rule("SM709", Severity.ERROR)

@@ -12,7 +12,15 @@ from usp._base.dates import in_utc
 from usp._base.urls import are_related, host_of, is_http_url
 from usp.checks.finding import Hit, Severity
 from usp.checks.hreflang import COUNTRIES
-from usp.checks.page_columns import VIDEO_ELEMENTS, is_well_written, moment_of
+from usp.checks.page_columns import (
+    IMAGE_ELEMENTS,
+    TOLERANCE,
+    VIDEO_ELEMENTS,
+    is_well_written,
+    mistake_in_text,
+    moment_of,
+)
+from usp.checks.page_urls import is_local_host
 from usp.checks.registry import block_rule
 
 if TYPE_CHECKING:
@@ -70,6 +78,49 @@ def bad_image_url(block: PageColumns) -> Iterator[Hit]:
                 element="loc",
                 text=image.loc,
             )
+
+
+_NO_IMAGE = re.compile(
+    r"[^?#]*\.(?:html?|css|js|json|pdf|psd|zip|mp4|m4v|mov|webm|avi|mpe?g|m3u8)(?:[?#]|$)",
+    re.IGNORECASE,
+)
+_IMAGE = re.compile(r"[^?#]*\.(?:jpe?g|png|gif|webp)(?:[?#]|$)", re.IGNORECASE)
+
+
+@block_rule("SM805", Severity.WARNING)
+def media_of_other_kind(block: PageColumns) -> Iterator[Hit]:
+    """What is listed as an image or a video has the name of another kind of file.
+
+    A web page, a video or a document is no image, and an image no video. Search engines fetch it and find
+    nothing that they can show.
+    Source: google:crawling-indexing/sitemaps/image-sitemaps google:crawling-indexing/sitemaps/video-sitemaps
+    Bad: <image:image><image:loc>https://example.org/tea.mp4</image:loc></image:image>
+    Good: <image:image><image:loc>https://example.org/tea.webp</image:loc></image:image>
+    Fix: Write the URL of the image or video itself.
+    """
+    for at, element, url in block.media:
+        is_image = element in IMAGE_ELEMENTS
+        if _NO_IMAGE.match(url) if is_image else element == "content_loc" and _IMAGE.match(url):
+            message = f"by its name, this is no {'image' if is_image else 'video'}: {url[:80]!r}"
+            yield Hit(message, at, element=element, text=url)
+
+
+@block_rule("SM806", Severity.INFO)
+def insecure_media(block: PageColumns) -> Iterator[Hit]:
+    """The image or video of a page with https is listed with http.
+
+    Browsers load it with https or not at all, and search engines may index another URL than the one that
+    the page shows.
+    Source: google:crawling-indexing/sitemaps/image-sitemaps
+    Bad: <image:image><image:loc>http://example.org/tea.png</image:loc></image:image>
+    Good: <image:image><image:loc>https://example.org/tea.png</image:loc></image:image>
+    Fix: List it with https, as the page does.
+    """
+    for at, element, url in block.media:
+        is_mixed = url.startswith("http:") and block.urls[at].startswith("https:")
+        host = host_of(url) if is_mixed else None
+        if host and not is_local_host(host.partition(":")[0]):
+            yield Hit(f"it is listed with http: {url[:80]!r}", at, element=element, text=url)
 
 
 @block_rule("SM803", Severity.INFO)
@@ -399,7 +450,8 @@ def video_value(block: PageColumns) -> Iterator[Hit]:
     They ignore such a value, or the video. Countries are codes of ISO 3166 with blanks between them, and
     platforms are web, mobile and tv; family_friendly, requires_subscription and live are yes or no, and
     view_count is not negative. An uploader has at most 255 characters, and a page of its own on the same
-    host. Dates are written as W3C Datetime. Flash plays nowhere any more.
+    host. Dates are written as W3C Datetime, and a video that is listed was published already. A title is
+    text without tags. Flash plays nowhere any more.
     Bad:
         <video:restriction relationship="allow">Germany UK</video:restriction>
         <video:requires_subscription>true</video:requires_subscription>
@@ -413,6 +465,9 @@ def video_value(block: PageColumns) -> Iterator[Hit]:
     for at, video in block.videos:
         for name, message in _odd_values(video, block.urls[at]):
             yield Hit(message, at, element=name)
+        published = video.publication_date
+        if published is not None and in_utc(published) > block.sitemap.now + TOLERANCE:
+            yield Hit(f"dated {published:%Y-%m-%d}, in the future", at, element="publication_date")
     if block.videos:
         for at, name, text in block.written("video", *_YES_OR_NO):
             if text.lower() in _LIKE_ANSWERS:
@@ -445,6 +500,10 @@ def _odd_values(video: SitemapVideo, page: str) -> Iterator[tuple[str, str]]:
         yield "uploader", f"the name of the uploader has {len(uploader):,} characters"
     if host and not are_related(host, host_of(page)):
         yield "uploader", f"the page of the uploader is on another host: {host}"
+    if video.uploader_info and not _can_be_fetched(video.uploader_info):
+        yield "uploader", f"the page of the uploader is no HTTP URL: {video.uploader_info[:80]!r}"
+    if wrong := mistake_in_text(video.title or ""):
+        yield "title", f"{wrong!r} is in the title of the video"
     for name in ("content_loc", "player_loc"):
         if _FLASH.search(getattr(video, name) or ""):
             yield name, f"<video:{name}> is Flash, which no browser plays"

@@ -121,8 +121,9 @@ def canonical_elsewhere(page: FetchedPage) -> Iterator[Hit]:
 def nothing_on_page(page: FetchedPage) -> Iterator[Hit]:
     """A listed page is empty, or says that it was not found, with a status of success.
 
-    Search engines call the latter a soft 404, and leave both out of their results. Pages are fetched only
-    with ``--fetch-pages``.
+    Search engines call the latter a soft 404, and leave both out of their results. The same goes for pages
+    whose title is that of an error, of maintenance, of a login or of a server without a website. Pages are
+    fetched only with ``--fetch-pages``.
     Source: google:crawling-indexing/http-network-errors#soft-404-errors
     Bad:
         <url><loc>https://example.org/tea</loc></url>
@@ -131,11 +132,50 @@ def nothing_on_page(page: FetchedPage) -> Iterator[Hit]:
     Fix: Return 404 for pages that do not exist, and remove them from the sitemap.
     """
     if page.failure is None and page.leads_to is None:
-        if page.head.says_not_found:
+        if said := page.head.says:
             title = next(iter(page.head.titles.values()))
-            yield Hit(f"{page.name} says that it was not found: {title!r}")
+            yield Hit(f"{page.name} {said}: {title!r}")
         elif page.is_empty:
             yield Hit(f"{page.name} is empty")
+
+
+_NO_PAGES = (
+    "application/json",
+    "application/octet-stream",
+    "audio/",
+    "font/",
+    "image/",
+    "text/css",
+    "video/",
+)
+
+
+@fetched_rule("SM908", Severity.WARNING)
+def other_content(page: FetchedPage) -> Iterator[Hit]:
+    """A listed page is sent as a file that is none, or an image or a video as a web page.
+
+    Search engines go by the header Content-Type: they find no text to show, or nothing to play. Pages are
+    fetched only with ``--fetch-pages``, and images and videos with ``--fetch-linked``, too.
+    Source: rfc9110#section-8.3 google:crawling-indexing/sitemaps/build-sitemap
+    Bad:
+        <url><loc>https://example.org/tea</loc></url>
+        --- /tea
+        Content-Type: application/json
+
+        {"name": "Tea"}
+    Good:
+        <url><loc>https://example.org/tea.pdf</loc></url>
+        --- /tea.pdf
+        Content-Type: application/pdf
+
+        %PDF
+    Fix: Send it with its Content-Type, or list the URL that visitors see.
+    """
+    if page.failure is None and page.leads_to is None:
+        is_media = page.name.startswith(("the image", "the video"))
+        is_wrong = page.kind.startswith(_NO_PAGES) if not is_media else page.kind == "text/html"
+        if is_wrong:
+            yield Hit(f"{page.name} is sent as {page.kind}")
 
 
 @fetched_rule("SM907", Severity.WARNING)

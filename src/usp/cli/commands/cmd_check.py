@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -151,7 +150,7 @@ def command(
     _refuse_contradictions(given, starts, form)
     checking = _checking(run, given)
     with value_of("--ignores"):
-        ignores = Ignores(map(json.loads, given["ignores"]))
+        ignores = Ignores(given["ignores"])
     least, fails = Severity(given["min_severity"]), given["fail_on"]
     fail_on = None if fails == "never" else Severity(fails)
     target: Path | None = given["write_baseline"]

@@ -95,8 +95,9 @@ def command(
     If more of the pages would be gone than --max-removed, nothing is reported as removed, and the
     snapshot stays as it was until they are back, or the command is started with --accept.
 
-    The exit status is 1 if that is so in the last round of --rounds, or if more than half of the pages
-    could not be read in it; with --strict, it is 3 if anything was missing in it.
+    The exit status is 1 if that is so in the last round of --rounds, if more than half of the pages
+    could not be read in it, or if its changes could not be delivered; with --strict, it is 3 if
+    anything was missing in it.
 
     Examples:
       usp watch example.org --snapshot site.warc.gz
@@ -222,8 +223,8 @@ class _Watcher:
     rounds: int = 0
     changes: int = 0
     is_busy: bool = False
-    # By the URL that is watched, of its last round: that most pages are gone, or could not be read;
-    # which sitemaps are missing; and which URLs are incomplete.
+    # By the URL that is watched, of its last round: that most pages are gone, or could not be read, or
+    # that its changes went nowhere; which sitemaps are missing; and which URLs are incomplete.
     warnings: dict[str, str] = field(default_factory=dict)
     failed: dict[str, frozenset[str]] = field(default_factory=dict)
     incomplete: set[str] = field(default_factory=set)
@@ -321,6 +322,7 @@ class _Watcher:
             write_text(lines)
         if failed:
             self.changes = before  # they are counted when they are dealt with
+            self.warnings[self.url] = failed
             current.retry()
             messages.notice(f"{failed}; the batch will be retried")
         elif self.feed is not None:
