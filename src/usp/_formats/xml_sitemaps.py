@@ -156,6 +156,11 @@ class SitemapParser(BlockParser):
     vocabulary = frozenset({Space.SITEMAP})
     _reader: BlockReader | None = None
 
+    def learn(self) -> None:
+        """Find out which names matter for cutting entries that are written as the root is."""
+        prefix, colon, _ = self.root_tag[0].rpartition(":")
+        self._names(f"{prefix}{colon}{next(iter(self.entries))}")
+
     def _names(self, entry: str) -> CutNames:
         """Return which names matter where entries of that name are cut; remember it."""
         dialect = Dialect(type(self), self.dialect.root, None)  # what is asked here is not seen

@@ -183,6 +183,9 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         """Return what an element means at the position of the parser."""
         return self.dialect.meaning(self._scope, name, type(self._entry))
 
+    def learn(self) -> None:
+        """Find out what all documents with this root need to know."""
+
     def _scope_inside(self, attributes: str) -> Scope:
         """Return the scope inside a tag, which may declare namespaces."""
         if "xmlns" not in attributes:
