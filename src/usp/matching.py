@@ -33,7 +33,7 @@ _EXTENSION = re.compile(r"\.[a-z]{2,5}\Z")
 _MOST_WORDS = 16  # of a query
 _MOST_TEXT = 2_000  # characters of a URL, or of a title with its keywords
 _BEGINNING = 3  # characters of a word that are enough to find longer ones
-_INFLECTED, _LIKE = 0.8, 0.5  # what a word counts in another form, and one that only begins alike
+_INFLECTED, _LIKE = 0.5, 0.4  # what a word counts in another form, and one that only begins alike
 _QUESTIONS = """
     a about an and are at by can do does for from how i in is me my of on or that the this to we what
     when where which why with you your das dem den der die ein eine fur ich im ist kann mit und von

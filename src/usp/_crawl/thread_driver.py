@@ -216,7 +216,7 @@ class ThreadDriver(DriverCore):
             for thread in self._threads:
                 while thread.is_alive() and (left := deadline - time.monotonic()) > 0:
                     if ends_waits:
-                        client.close()  # and again, for a request that was just about to be sent
+                        client.abort()  # and again, for a request that was just about to be sent
                     thread.join(min(left, _ROUND) if ends_waits else left)
             done = kind is None
         finally:

@@ -94,6 +94,7 @@ def _usual_root(name: str, attributes: str) -> _Root | None:
         return None
     example = parser()
     example.start(name, attributes, empty=False)
+    example.learn()
     return _Root(_foreign_namespace(meaning, parser), example)
 
 

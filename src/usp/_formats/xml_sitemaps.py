@@ -157,6 +157,12 @@ class SitemapParser(BlockParser):
     vocabulary = frozenset({Space.SITEMAP})
     _reader: BlockReader | None = None
 
+    def learn(self) -> None:
+        """Look up the usual names, and those that matter for cutting."""
+        prefix, colon, _ = self.root_tag[0].rpartition(":")
+        self._names(f"{prefix}{colon}{next(iter(self.entries))}")
+        super().learn()
+
     def _names(self, entry: str) -> CutNames:
         """Return which names matter where entries of that name are cut; remember it."""
         dialect = Dialect(type(self), self.dialect.root, None)  # what is asked here is not seen

@@ -135,9 +135,8 @@ class DirectSession:
             timeout=timeout,
         )
 
-    def close(self) -> None:
-        """Close all connections; a thread that waits for a response on one of them gets an error."""
-        self.manager.clear()
+    def abort(self) -> None:
+        """End the connections in use; a thread that waits for a response on one gets an error."""
         for known in self._made.valuerefs():
             # Not by the methods of TLS, which are for the thread that uses them.
             with contextlib.suppress(OSError, AttributeError, TypeError):

@@ -136,8 +136,8 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         client, used = self, self._used_session
         if type(self) is RequestsWebClient:
             client = RequestsWebClient.__new__(RequestsWebClient)
-        elif self._own is not None:
-            self._own.manager.clear()
+        else:
+            self.close()
         crawl = self._flow.for_crawl(start_url, limits)
         own = DirectSession(crawl.gate, self.max_concurrent_requests)
         changes = vars(self) | {"_flow": crawl, "_own": own}
@@ -190,7 +190,13 @@ class RequestsWebClient(FlowClient, AbstractWebClient):
         if not self._is_given and self._used_session is not None:
             self._used_session.close()
         if self._own is not None:
-            self._own.close()
+            self._own.manager.clear()
+
+    def abort(self) -> None:
+        """Close the connections, also those on which a thread waits for a response."""
+        self.close()
+        if self._own is not None:
+            self._own.abort()
 
     def get(self, url: str) -> AbstractWebClientResponse:
         """Fetch a URL; the body is received when it is read."""
