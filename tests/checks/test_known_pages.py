@@ -112,6 +112,8 @@ def test_what_pages_show_needs_a_file_and_what_follows_from_a_wrong_host_is_told
     assert found({"tea.html": ""}, path) == set()
     own = {"tea.html": f'<link rel="canonical" href="{SITE}/tea">'}
     assert found(own, "/tea", "http://localhost:4000") == {"SM440 /tea"}
+    unset = "https://your-docusaurus-site.example.com"
+    assert found(own, "/tea", unset) == {"SM440 /tea"}
     assert found(own, "/tea", "https://other.example", url=SITE) == {"SM402 /tea"}
     own["robots.txt"] = "User-agent: *\nDisallow: /private\n"
     assert found(own, "/tea") == {"SM107 "}

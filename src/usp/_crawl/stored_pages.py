@@ -310,6 +310,7 @@ class ExaminedBlock:
     _lines: Sequence[int | None] = ()
     entries: Sequence[PageEntry] = ()
     unique: PageBlock = field(init=False)
+    _records: dict[str, list[tuple[int, Sequence[tuple[str, str]]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Take all pages for new."""
@@ -326,18 +327,23 @@ class ExaminedBlock:
             return core_columns(self.entries)
         return self.pages.core_texts() if isinstance(self.pages, PageBatch) else None
 
-    def records(self, prefix: str) -> Iterator[tuple[int, Sequence[tuple[str, str]]]]:
-        """Yield the records of an extension as written: their entry, the names and texts of each."""
-        space = Space[prefix.upper()]
-        for at, entry in enumerate(self.entries):
-            for one in entry.records.get(space, ()) if isinstance(entry, RawEntry) else ():
-                yield (
+    def records(self, prefix: str) -> Sequence[tuple[int, Sequence[tuple[str, str]]]]:
+        """Return the records of an extension as written: their entry, the names and texts of each."""
+        if prefix not in self._records:
+            space = Space[prefix.upper()]
+            self._records[prefix] = [
+                (
                     at,
                     [
                         (name, text_of(raw) or "")
                         for name, raw in zip(one[::3], one[1::3], strict=True)
                     ],
                 )
+                for at, entry in enumerate(self.entries)
+                if isinstance(entry, RawEntry)
+                for one in entry.records.get(space, ())
+            ]
+        return self._records[prefix]
 
     def links(self) -> Iterator[tuple[tuple[int, int], Mapping[str, str]]]:
         """Yield the attributes of links as written, with their entries and their numbers in these."""

@@ -246,7 +246,9 @@ class LazyBatch(PageBatch):
     def core_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the same without blanks around them; of pages with other fields they are not known."""
         texts = self.texts()
-        return texts and {name: [*map(str.strip, column)] for name, column in texts.items()}
+        is_usual = self._block.isascii() and "&#" not in self._block
+        strip = str.strip if is_usual else values.without_xml_blanks
+        return texts and {name: [*map(strip, column)] for name, column in texts.items()}
 
     def entry_texts(self) -> list[str] | None:
         """Return each entry as written; None if that is not known without parsing them."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from operator import itemgetter
+from operator import itemgetter, methodcaller
 from typing import TYPE_CHECKING
 
 from usp._base.date_words import unknown_zone
@@ -40,6 +40,10 @@ def text(raw: str | None) -> str | None:
     if raw is not None and "&" in raw:
         raw = html_unescape_strip(raw)
     return raw.strip() or None if raw else None
+
+
+without_xml_blanks = methodcaller("strip", " \t\r\n")
+"""Returns a text without what XML takes for blanks around it: no-break spaces are none of these."""
 
 
 def texts(raw: Sequence[str]) -> Sequence[str | None]:

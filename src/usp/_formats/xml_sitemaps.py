@@ -90,7 +90,10 @@ class UrlEntry(RawEntry, PageEntry):
     @property
     def core_texts(self) -> dict[str, str]:
         """The fields of the protocol as written."""
-        return {name: values.text(text) or "" for name, text in self._fields.items()}
+        strip = values.without_xml_blanks
+        return {
+            name: strip(text) if values.text(text) else "" for name, text in self._fields.items()
+        }
 
     def fields(self, note: Note | None = None) -> PageFields:
         """Read the fields of the entry."""

@@ -47,7 +47,8 @@ def bare(url: HttpUrl) -> str:
 
 
 _LOCAL = (".localhost", ".local", ".internal", ".test", ".invalid")
-_UNSET = re.compile(r"(?:www\.)?example\.(?:com|org|net)")  # what generators write, unless told
+# What generators write, unless told otherwise.
+_UNSET = re.compile(r"(?:(?:www|your-[\w-]++)\.)?example\.(?:com|org|net)")
 
 
 def is_local_host(host: str) -> bool:

@@ -187,7 +187,7 @@ def lastmod_format(block: PageColumns) -> Iterator[Hit]:
     """The lastmod of a page is not written as the protocol writes dates.
 
     What is meant can be guessed here, but search engines ignore such a date: it may be the fifth of June
-    or the sixth of May.
+    or the sixth of May. A no-break space around it, which is no blank in XML, has the same effect.
     Source: protocol#lastmoddef w3:NOTE-datetime
     Bad:
         <url><loc>https://example.org/tea</loc><lastmod>05/06/2024</lastmod></url>
@@ -221,7 +221,7 @@ _FREQUENCIES = frozenset(frequency.value for frequency in SitemapPageChangeFrequ
 
 @block_rule("SM511", Severity.WARNING)
 def changefreq_case(block: PageColumns) -> Iterator[Hit]:
-    """The changefreq of a page is written with capital letters.
+    """The changefreq of a page is written with capital letters, or with no-break spaces around it.
 
     The protocol has seven values, all in lower case, and its schema compares them letter by letter:
     Daily makes a sitemap invalid. Most search engines read it all the same.
@@ -232,9 +232,9 @@ def changefreq_case(block: PageColumns) -> Iterator[Hit]:
     """
     values = block.core_texts.get("changefreq", ())
     odd = {value for value in {*values} - _FREQUENCIES if value.strip().lower() in _FREQUENCIES}
-    for at, written in enumerate(map(str.strip, values)) if odd else ():
-        if written not in _FREQUENCIES and written.lower() in _FREQUENCIES:
-            yield Hit(f"changefreq {written!r} should be {written.lower()!r}", at)
+    for at, written in enumerate(values) if odd else ():
+        if written in odd:
+            yield Hit(f"changefreq {written!r} should be {written.strip().lower()!r}", at)
 
 
 _ONCE = {
