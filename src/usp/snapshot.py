@@ -11,7 +11,14 @@ from usp._base.display import counted, duration, excerpt, get_logger, size
 from usp._base.filters import is_regular
 from usp._base.urls import read_url, with_login
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.website import KNOWN_SITEMAP_PATHS, Search, Website, tree_of
+from usp._crawl.website import (
+    KNOWN_SITEMAP_PATHS,
+    Search,
+    Website,
+    sitemap_search,
+    tree_of,
+    website_search,
+)
 from usp._snapshot.replay import KeptAs, replay
 from usp._snapshot.snapshot_file import OpenSnapshot, merged_limits, open_snapshot
 from usp._snapshot.snapshot_update import HALF, Loss, UpdatePolicy, UpdateRecorder
@@ -22,7 +29,6 @@ from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Failure
 from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, fetched_of, keep_fetched
 from usp.options import CrawlOptions, WebsiteKeywords, combined, shows
-from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -9,7 +9,7 @@ import usp
 from memory_web import Doc
 from usp._crawl.stored_pages import SourcePosition
 from usp.checks import fetching
-from usp.checks.fetching import Sample
+from usp.checks.page_columns import Sample
 from website import Answer, Site
 
 ENTRIES = "<url><loc>https://example.org/page-{n}</loc></url> (x 40)"

@@ -58,6 +58,13 @@ _SOURCES = {  # by module: where its names are from; those of a key with a dot a
         **_OFFERED,
         "importlib.metadata": "version",
     },
+    "usp._formats": {
+        "usp._formats.feeds": "AtomParser RssParser",
+        "usp._formats.json_feeds": "JsonFeedParser",
+        "usp._formats.llms_txt": "LlmsTxtParser",
+        "usp._formats.opml": "OpmlParser",
+        "usp._formats.xml_sitemaps": "SitemapIndexParser UrlsetParser",
+    },
     "usp.aio": {
         "usp.checks": "check=check_async",
         "usp.changes": "diff=diff_async",
@@ -111,7 +118,7 @@ _SOURCES = {  # by module: where its names are from; those of a key with a dot a
         "functools": "cache",
         "": "abc logging os pickle tempfile",
     },
-    "usp.tree": {"": "logging"},
+    "usp.tree": {"usp.fetch_parse": "SitemapFetcher SitemapStrParser", "": "logging"},
     "usp.web_client": {"usp.web_client.": "abstract_client requests_client"},
     "usp.web_client.abstract_client": {"usp._http.identity": "RequestWaiter", "": "random time"},
     "usp.web_client.requests_client": {

@@ -27,7 +27,7 @@ from usp._base.urls import TABLES
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.batches import read_core_fields, rows_of_columns
 from usp._formats.decode import Decoder
-from usp._formats.json_feeds import is_json_feed
+from usp._formats.document import is_json_feed
 from usp._store import SpoolFull, Store
 from usp.helpers import is_http_url
 from usp.limits import LimitReached

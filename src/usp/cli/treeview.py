@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 from rich.tree import Tree
 
-from usp._base.display import counted, printable, size
+from usp._base.display import counted, printable, size, without_origin
+from usp._content import Content
+from usp.checks.checking import SiteFindings
 from usp.checks.finding import Severity
 from usp.checks.node_findings import CODES
-from usp.checks.site_findings import SiteFindings
 from usp.checks.verdicts import Color, RuleRow
 from usp.cli.errors import hint_of, problem_text, remedy, why
 from usp.cli.output import shown_below
@@ -29,8 +30,6 @@ from usp.objects.sitemap import (
     kind_of,
     state_of,
 )
-from usp.report.content import Content
-from usp.report.markup import without_origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

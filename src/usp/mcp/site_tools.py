@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from usp._base.dates import as_written
+from usp._content import Content, Tally
 from usp.checks.checking import Checking
 from usp.checks.finding import Severity
 from usp.checks.registry import rules_named
@@ -45,7 +46,6 @@ from usp.objects.sitemap import (
     not_found_in,
     state_of,
 )
-from usp.report.content import Content, Tally
 from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from usp.report.markup import (
 )
 
 if TYPE_CHECKING:
-    from usp.report.content import Spread
+    from usp._content import Spread
     from usp.report.summary import Summary
 
 MAX_MONTHS = 300  # beyond that many months, dates are counted by year

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped, size
-from usp.checks.site_findings import SiteFindings
+from usp.checks.checking import SiteFindings
 from usp.checks.verdicts import Color
 from usp.objects.abstract_sitemap import walk
 from usp.objects.sitemap import (

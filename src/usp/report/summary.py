@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from usp._content import Content, PathSection, Spread, Tally
 from usp.checks.verdicts import CheckList, Verdict, judge
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, state_of
 from usp.report.charts import FetchedDocument, fetches_of
-from usp.report.content import Content, PathSection, Spread, Tally
 from usp.report.markup import Addresses, shared_origin
 from usp.report.problems import (
     ChangeList,

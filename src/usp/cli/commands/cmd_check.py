@@ -392,7 +392,7 @@ def _end_unchecked(trees: Sequence[AbstractSitemap], *, is_unread: bool) -> None
 def _baseline(path: str | None, limits: Limits) -> Baseline | None:
     if path is None:
         return None
-    from usp._inputs import piped
+    from usp._inputs.local_files import piped
     from usp.checks.finding import Baseline
     from usp.limits import LimitReached
 
