@@ -58,13 +58,6 @@ _SOURCES = {  # by module: where its names are from; those of a key with a dot a
         **_OFFERED,
         "importlib.metadata": "version",
     },
-    "usp._formats": {
-        "usp._formats.feeds": "AtomParser RssParser",
-        "usp._formats.json_feeds": "JsonFeedParser",
-        "usp._formats.llms_txt": "LlmsTxtParser",
-        "usp._formats.opml": "OpmlParser",
-        "usp._formats.xml_sitemaps": "SitemapIndexParser UrlsetParser",
-    },
     "usp.aio": {
         "usp.checks": "check=check_async",
         "usp.changes": "diff=diff_async",

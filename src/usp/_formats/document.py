@@ -13,7 +13,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from usp import _formats
 from usp._base.reason import Reason, limit_advice
 from usp._formats.abstract_parser import (
     MAX_PIECE,
@@ -21,6 +20,7 @@ from usp._formats.abstract_parser import (
     Entry,
     FormatParser,
     ReadOptions,
+    parser_at,
     pieces,
 )
 from usp._formats.decode import Decoder
@@ -338,7 +338,7 @@ class DocumentParser:
         if start[:1] == "<" and self._is_sitemap:
             return self._kind_of_markup(start, final=final)
         if self._is_sitemap and is_json_feed(start[:_LOOK], self._content_type):
-            return _formats.JsonFeedParser
+            return parser_at("json_feeds:JsonFeedParser")
         if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
             self._look = _LOOK_LONG
         if not final and len(start) < self._look:
@@ -374,7 +374,7 @@ class DocumentParser:
         elif _ENTRY.search(start):
             kind = RootFinder
         elif is_list_of_links(start, self.url):
-            kind = _formats.LlmsTxtParser
+            kind = parser_at("llms_txt:LlmsTxtParser")
         elif has_url(start):
             kind = PlainTextParser
         return kind

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from usp import _formats
 from usp._base.display import excerpt
 from usp._base.reason import Reason
-from usp._formats.abstract_parser import FormatParser, ignore
+from usp._formats.abstract_parser import FormatParser, ignore, parser_at
 from usp._formats.html import HTML
 from usp._formats.xml.namespaces import Name, Scope, Space
 from usp._formats.xml.raw_entries import MAX_NAME
@@ -29,14 +28,14 @@ DOCTYPE = Reason(
 """Why a document with its own declarations is refused, in the words of 1.8.1."""
 
 ROOTS: Mapping[str, str] = {
-    "urlset": "UrlsetParser",
-    "sitemapindex": "SitemapIndexParser",
-    "rss": "RssParser",
-    "RDF": "RssParser",
-    "feed": "AtomParser",
-    "opml": "OpmlParser",
+    "urlset": "xml_sitemaps:UrlsetParser",
+    "sitemapindex": "xml_sitemaps:SitemapIndexParser",
+    "rss": "feeds:RssParser",
+    "RDF": "feeds:RssParser",
+    "feed": "feeds:AtomParser",
+    "opml": "opml:OpmlParser",
 }
-"""The elements that are roots, and what reads documents with them: names of this package."""
+"""The elements that are roots, and the places of what reads documents with them."""
 
 _IN_ANY_CAPITALS = {name.lower(): parser for name, parser in ROOTS.items()}
 
@@ -99,8 +98,7 @@ def _usual_root(name: str, attributes: str) -> _Root | None:
 
 def _parser_of(name: str, roots: Mapping[str, str] = ROOTS) -> type[XmlParser] | None:
     """Return what reads documents with a root of this name; None if nothing does."""
-    found: type[XmlParser] | None = getattr(_formats, roots[name]) if name in roots else None
-    return found
+    return parser_at(roots[name]) if name in roots else None
 
 
 def _foreign_namespace(root: Name, parser: type[XmlParser]) -> tuple[str, str] | None:
@@ -229,7 +227,7 @@ class RootFinder(TokenHandler, FormatParser):
         """Hand over to the concrete parser, with all that was noted so far."""
         if self._wrapper is not None and not self._stray:
             self._before.add(ProblemCode.TEXT_BEFORE_DOCUMENT, self._wrapper_line)
-        if self._rss_doctype is not None and parser is not _formats.RssParser:
+        if self._rss_doctype is not None and parser is not parser_at(ROOTS["rss"]):
             self._before.add(ProblemCode.DOCTYPE_IGNORED, self._rss_doctype)
         self.problems.add_all(self._before.listed())
         self.scanner.problems = self.problems
@@ -252,7 +250,7 @@ class RootFinder(TokenHandler, FormatParser):
             self._note_stray()
         elif local in _LOST_ROOTS and root.space in _OWN and not (self._open or empty):
             lost = _LOST_ROOTS[local]
-            concrete = self._begin(getattr(_formats, ROOTS[lost]))
+            concrete = self._begin(parser_at(ROOTS[lost]))
             concrete.start_without_root(name[: name.rfind(":") + 1] + lost)
             concrete.start(name, attributes, empty)
         else:

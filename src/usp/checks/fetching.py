@@ -94,8 +94,8 @@ _PARTS = re.compile(
     "(?<!\\s)\\s++[-|\u00b7\u2013\u2014:]++\\s++|[|\u00b7\u2013\u2014]"
 )  # of a title
 _NOT_FOUND = re.compile(
-    r"(?:error\W*)?(?:404\W+)?(?:404(?:\W*error)?|(?:page |file )?not found"
-    r"|(?:oops|sorry)?\W*(?:this |the |that )?page (?:was |is |could |can)?not (?:be )?found"
+    r"(?:error\W*+)?(?:404\W++)?(?:404(?:\W*+error)?|(?:page |file )?not found"
+    r"|(?:oops|sorry)?\W*+(?:this |the |that )?page (?:was |is |could |can)?not (?:be )?found"
     r"|(?:this |the |that )?page (?:doesn.t|does not) exist|(?:die )?seite (?:wurde )?nicht gefunden"
     r"|page (?:introuvable|non trouvée)|página no encontrada|pagina non trovata|pagina niet gevonden)",
     re.IGNORECASE,
