@@ -148,7 +148,7 @@ An item without a title and a summary has no news story; its date is that of the
 after it. `next_url` is a further sitemap, as deep as the limit `depth` allows.
 
 JSON that is damaged, or breaks off, gives all of its complete items: where a bracket, a quote or a comma is missing or too many, reading
-goes on at the next item. Comments are left out. Items of more than 2,097,152 characters are lost. Numbers may be titles and tags, but no
+goes on at the next item. Comments are left out. Items of more than 8,388,608 characters are lost. Numbers may be titles and tags, but no
 addresses.
 
 ## llms.txt

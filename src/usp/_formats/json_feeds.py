@@ -33,7 +33,7 @@ from usp.objects.sitemap import (
 if TYPE_CHECKING:
     from usp._formats.abstract_parser import Entry, Note
 
-MAX_VALUE = 2 * 1024 * 1024
+MAX_VALUE = 8 * 1024 * 1024
 """Characters of an item, or of another value of the feed; a longer one is lost."""
 
 MAX_DAMAGE = 50_000

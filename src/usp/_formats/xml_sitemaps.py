@@ -157,9 +157,10 @@ class SitemapParser(BlockParser):
     _reader: BlockReader | None = None
 
     def learn(self) -> None:
-        """Find out which names matter for cutting entries that are written as the root is."""
+        """Look up the usual names, and those that matter for cutting."""
         prefix, colon, _ = self.root_tag[0].rpartition(":")
         self._names(f"{prefix}{colon}{next(iter(self.entries))}")
+        super().learn()
 
     def _names(self, entry: str) -> CutNames:
         """Return which names matter where entries of that name are cut; remember it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from enum import IntEnum, auto
 from itertools import chain
@@ -105,7 +104,7 @@ class Scope:
     What names mean is remembered, and so are the scopes below, as far as the document has room for it.
     """
 
-    __slots__ = ("_below", "_case_insensitive", "_known", "_room", "skeletons", "uris")
+    __slots__ = ("_below", "_case_insensitive", "_known", "_room", "known", "skeletons", "uris")
 
     def __init__(
         self,
@@ -121,7 +120,8 @@ class Scope:
         self._room = room or [_ROOM]  # which all scopes of a document share
         self._case_insensitive = case_insensitive  # whether the document is written in capitals
         self._below: dict[str, Scope] = {}
-        self._known: defaultdict[type, dict[str, Any]] = defaultdict(dict)
+        self._known: dict[type, dict[str, Any]] = like.known if like else {}
+        self.known: dict[type, dict[str, Any]] = {}  # what tags mean, inside of what
         # What is known of entries by how they are written, also in documents with the same root.
         self.skeletons: dict[str, Any] = like.skeletons if like else {}
 
@@ -138,7 +138,10 @@ class Scope:
 
     def meanings(self, inside: type) -> dict[str, Any]:
         """Return what a parser remembers of the meaning of tags, in some entries."""
-        return self._known[inside]
+        meanings = self.known.get(inside)
+        if meanings is None:
+            meanings = self.known[inside] = dict(self._known.get(inside, ()))
+        return meanings
 
     def remember(self, inside: type, written: str, meaning: Any) -> None:
         """Remember what a tag means, if there is room."""

@@ -184,7 +184,12 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         return self.dialect.meaning(self._scope, name, type(self._entry))
 
     def learn(self) -> None:
-        """Find out what all documents with this root need to know."""
+        """Look up the usual names, written as the root is: those of entries and their fields."""
+        prefix, colon, _ = self.root_tag[0].rpartition(":")
+        for local, entry in self.entries.items():
+            self.dialect.meaning(self._scope, f"{prefix}{colon}{local}", type(None))
+            for field in entry.core_fields:
+                self.dialect.meaning(self._scope, f"{prefix}{colon}{field}", entry)
 
     def _scope_inside(self, attributes: str) -> Scope:
         """Return the scope inside a tag, which may declare namespaces."""
