@@ -298,13 +298,20 @@ def test_others_may_write_at_the_same_time_whoever_they_are(dataset, root):
     check(dataset, sites("a", "b"))
 
 
-def test_a_run_ends_when_another_one_writes_as_the_same_shard(dataset, root):
-    older, newer = dataset.begin_run(), Dataset(root).begin_run()
+def test_a_run_ends_when_another_one_writes_as_the_same_shard_or_with_others(dataset, root):
+    newer = Dataset(root)
+    older, last = dataset.begin_run(), newer.begin_run()
     dataset.commit([part_of(dataset, sites("a"), older)])
-    Dataset(root).commit([part_of(dataset, sites("b"), newer)])
+    newer.commit([part_of(dataset, sites("b"), last)])
     with pytest.raises(DatasetError, match="as the same shard; this one ends"):
         dataset.commit([part_of(dataset, sites("c"), older)])
     check(Dataset(root), sites("a", "b"))
+    Dataset(root).begin_run(3)  # its shards overlap with the only one
+    with pytest.raises(DatasetError, match="in 3 shards, not 1; this one ends, as they overlap"):
+        newer.commit([part_of(newer, sites("c"), last, "0/1.1")])
+    third = Dataset(root)
+    third.commit([part_of(third, sites("d"), third.begin_run(3), "1/3.0")])
+    check(third, sites("a", "b", "d"))
 
 
 @pytest.mark.parametrize("there", [["pages"], ["pages", "pages/_delta_log"]])

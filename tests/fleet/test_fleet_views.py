@@ -263,6 +263,14 @@ def test_changes_are_shown_in_every_format(known, root, run_usp, tmp_path):
     state = tmp_path / "position"
     counts = [len(run_usp("changes", root, "--position", state).lines) for _ in range(2)]
     assert counts == [2, 0]
+    number, of = state.read_text().split()
+    for text, status in ((f"{number}\n", 0), (f"{number} {of}x\n", 2), ("x\n", 2)):
+        state.write_text(text)  # of an earlier version, of another dataset, of something else
+        assert run_usp("changes", root, "--position", state).status == status
+        assert state.read_text() == text
+    for site, is_told in (("b.example", False), ("none.example", True)):
+        ended = run_usp("changes", root, "--site", site)
+        assert (ended.status, "has no site 'none.example'" in ended.err) == (0, is_told)
     for wrong in (["--only", "new"], ["--since", "x"], ["-f", "parquet"], ["--from", "99"]):
         assert run_usp("changes", root, *wrong).status in (1, 2)
     for only, count in (("added", 2), ("changed,removed", 0), ("moved,added", 2)):
@@ -297,8 +305,11 @@ def test_what_is_forgotten_has_no_rows_and_is_left_alone(known, root, run_usp):
         ("https://xb.example/", False),
     ):
         assert alone.covers(site) == is_covered
-    assert forget(open_dataset(root)) == {"listed": 2, "deleted": 0}
+    assert forget(open_dataset(root)) == {"listed": 2, "deleted": 0, "wrong": []}
     assert run_usp("forget", root, "a b").status == 2
+    (root / "leave-alone.txt").write_text("*.other.example\nb.example\n")
+    assert forget(open_dataset(root)) == {"listed": 1, "deleted": 0, "wrong": ["*.other.example"]}
+    assert "leave-alone.txt: '*.other.example' names no host" in run_usp("forget", root).err
 
 
 # Datasets of an earlier version ---------------------------------------------------------------------

@@ -202,11 +202,19 @@ where {{conditions}} order by c.seen_at, c.site, c.url, c.kind"""  # noqa: S608 
 
 
 class ChangesFeed:
-    """What was added, changed, removed and moved in a dataset: each change once for every consumer."""
+    """What was added, changed, removed and moved in a dataset: each change once for every consumer.
+
+    ``id`` is that of the dataset, of which a position is.
+    """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self._open = OpenDataset(root)
         self._dataset = self._open.dataset
+        self.id = str(self._dataset.table("visits").metadata().id)
+
+    def has_site(self, site: str) -> bool:
+        """Return whether a site was ever visited."""
+        return bool(self._open.sites(site, ["site"]).read_all())
 
     def position(self) -> int:
         """Return the position after the last commit."""

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Committer", "Dataset"]
 
-_RUNS, _AGAIN, _VACUUM = "usp-run", "usp-again", "usp-vacuum"
-"""Application transactions of ``visits``: the number of the last run, and of the run in which it was
-begun to crawl all sites of a shard again, 0 once that is done; the day since 1970 on which files
-were last removed.
+_RUNS, _SHARDS, _AGAIN, _VACUUM = "usp-run", "usp-shards", "usp-again", "usp-vacuum"
+"""Application transactions of ``visits``: the number of the last run, and how many shards it had; the
+run in which it was begun to crawl all sites of a shard again, 0 once that is done; the day since 1970
+on which files were last removed.
 """
 
 _COMMITS = 1 << 20  # of a run, at most: the numbers of a later run are higher
@@ -53,6 +53,7 @@ class Dataset:
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.store = FileStore(root)
         self._tables: dict[str, Any] = {}
+        self._shards: int | None = None  # of the run that commits
 
     # The tables -----------------------------------------------------------------------------------
 
@@ -181,9 +182,13 @@ class Dataset:
 
     # Runs -----------------------------------------------------------------------------------------
 
-    def begin_run(self) -> int:
-        """Return the number of a new run, which no other one has."""
-        return self._mark(_RUNS, lambda last: last + 1)
+    def begin_run(self, shards: int = 1) -> int:
+        """Return the number of a new run, which no other one has.
+
+        Others must have as many shards: those that have not end when they commit.
+        """
+        self._shards = shards
+        return self._mark(_RUNS, lambda last: last + 1, **{_SHARDS: shards})
 
     def begin_again(self, run: int, shard: str) -> int:
         """Begin to crawl all sites of a shard again, or go on; return the run in which it was begun."""
@@ -202,14 +207,14 @@ class Dataset:
         with self.store.words():
             return int(self.table(table).transaction_version(application) or 0)
 
-    def _mark(self, application: str, next_of: Callable[[int], int]) -> int:
+    def _mark(self, application: str, next_of: Callable[[int], int], **others: int) -> int:
         """Set the version of an application transaction of ``visits``, from the last; return it."""
         number = 0
 
         def plan(_: int) -> _Plan:
             nonlocal number
             number = next_of(self._last("visits", application))
-            return [], {application: number}
+            return [], {application: number} | others
 
         self._repeated("visits", plan, deltalake(".exceptions").CommitFailedError)
         return number
@@ -255,6 +260,11 @@ class Dataset:
             files = [file for part in new for file in part.files if file.table == table]
             actions = [_added(f.name, f.size, f.rows, bucket=str(f.bucket)) for f in files]
             last = {f"usp {part.writer}": part.number for part in new}
+            if table == "visits" and self._shards not in (None, now := self._last(table, _SHARDS)):
+                raise DatasetError(
+                    f"another run has begun to crawl {self.store} in {now} shards, not {self._shards};"
+                    " this one ends, as they overlap"
+                )
             return (actions, last) if actions else None
 
         self._repeated(table, plan, deltalake(".exceptions").DeltaError, OSError)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from usp._base.files import DatasetError, FileStore, NoSuchFileError
 from usp.fleet.site_list import SiteListError, homepage, host_key
@@ -30,6 +30,7 @@ class LeaveAlone:
     def __init__(self, store: FileStore) -> None:
         self._store = store
         self._hosts: frozenset[str] = frozenset()
+        self.wrong: list[str] = []  # lines that name no host
         self._read_at = float("-inf")
 
     def __len__(self) -> int:
@@ -50,9 +51,9 @@ class LeaveAlone:
             lines = []
         except (DatasetError, OSError):
             return self
-        listed = (line.strip() for line in lines)
-        hosts = (host_key(homepage(one)[0]) for one in listed if one and one[0] != "#")
-        self._hosts = frozenset(hosts)
+        listed = [one for one in map(str.strip, lines) if one and one[0] != "#"]
+        self._hosts = frozenset(map(host_key, filter(None, map(_home, listed))))
+        self.wrong = [one for one in listed if _home(one) is None]
         return self
 
     def covers(self, site: str) -> bool:
@@ -67,28 +68,35 @@ class LeaveAlone:
 
         The comments of the list, and its order, stay.
         """
-        homes = {text: homepage(text)[0] for text in sites}
-        for text, home in homes.items():
-            if "://" not in home:
+        homes = []
+        for text in sites:
+            if (home := _home(text)) is None:
                 raise SiteListError(
                     f"{text!r} is neither a host nor a URL; use for example example.org"
                 )
+            homes.append(home)
         self.refresh()
         before = ""
-        if self._hosts:
+        if self._hosts or self.wrong:
             with self._store.reading(FILE) as file:
                 before = file.read().decode("utf-8", "replace").rstrip("\n") + "\n"
-        new = dict.fromkeys(map(host_key, homes.values()))
+        new = dict.fromkeys(map(host_key, homes))
         more = "".join(f"{host}\n" for host in new if host not in self._hosts)
         self._store.replace(FILE, (before + more).encode())
         self.refresh()
 
 
-def forget(data: OpenDataset, sites: Sequence[str] = ()) -> dict[str, int]:
+def _home(text: str) -> str | None:
+    """Return the homepage of a host or URL; None if a text is neither."""
+    home, _ = homepage(text)
+    return home if "://" in home else None
+
+
+def forget(data: OpenDataset, sites: Sequence[str] = ()) -> dict[str, Any]:
     """Leave sites alone from now on, and delete the rows of all sites of the list.
 
-    Returns how many sites are on the list, and how many had rows. The files stay as long as older
-    versions of the tables are kept.
+    Returns how many sites are on the list, how many had rows, and the lines that name none. The files
+    stay as long as older versions of the tables are kept.
     """
     dataset = data.dataset
     alone = LeaveAlone(dataset.store)
@@ -104,4 +112,5 @@ def forget(data: OpenDataset, sites: Sequence[str] = ()) -> dict[str, int]:
         for table in reversed(TABLES):  # visits first: without them, nobody sees the rest
             with dataset.store.words():
                 dataset.table(table).delete(f"bucket = {bucket} and site in ({', '.join(gone)})")
-    return {"listed": len(alone), "deleted": sum(map(len, found.values()))}
+    deleted = sum(map(len, found.values()))
+    return {"listed": len(alone), "deleted": deleted, "wrong": alone.wrong}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from usp._base.display import counted, printable
+from usp._base.files import replacing
 from usp.cli import options
 from usp.cli.errors import messages, reading_dataset
 from usp.cli.option_values import bad_value, new_path, value_of
@@ -86,19 +87,23 @@ def command(
     if form == "parquet" and output is None:
         raise click.UsageError("a Parquet file needs -o FILE")
     chosen = _chosen(**wanted)
-    after = _read_position(position_file) if after is None else after
     total, stop = 0, threading.Event()
     with reading_dataset() as aside:
         feed: ChangesFeed = aside(ChangesFeed, dataset)
+        if chosen["site"] is not None and not aside(feed.has_site, chosen["site"]):
+            messages.notice(f"{dataset} has no site {chosen['site']!r}")
+    before = _read_position(position_file, feed)
+    after = before if after is None else after
     with (
         handling(lambda *_: stop.set(), signal.SIGINT, signal.SIGTERM) if follow else nullcontext()
     ):
         while True:
             found, position = aside(partial(feed.read, after, **chosen))
             total += _write(found, form, output, dataset)
-            if position_file is not None and position != after:
-                position_file.write_text(f"{position}\n", encoding="ascii")
-            after = position
+            if position_file is not None and position != before:
+                with replacing(position_file) as file:
+                    file.write(f"{position} {feed.id}\n".encode())
+            after = before = position
             if not follow or stop.wait(_PAUSE):
                 break
     messages.wrote(output, total, "change")
@@ -126,14 +131,21 @@ def _chosen(since: str | None, only: str | None, site: str | None) -> dict[str, 
         }
 
 
-def _read_position(file: Path | None) -> int | None:
-    """Return the position in a file; None if there is no file yet."""
+def _read_position(file: Path | None, feed: ChangesFeed) -> int | None:
+    """Return the position in a file; None if there is no file yet.
+
+    Raises an error for that of another dataset. A file of an earlier version has only the number.
+    """
     if file is None or not file.exists():
         return None
     text = file.read_text("utf-8", "replace").strip()
-    if not text.isascii() or not text.isdigit():
+    number, _, of = text.partition(" ")
+    if not number.isascii() or not number.isdigit():
         raise bad_value("--position", f"{str(file)!r} has no position, but {text[:40]!r}")
-    return int(text)
+    if of not in ("", feed.id):
+        reason = f"{str(file)!r} has the position of another dataset; remove it to begin anew"
+        raise bad_value("--position", reason)
+    return int(number)
 
 
 def _write(found: Any, form: str, output: Path | None, dataset: str) -> int:

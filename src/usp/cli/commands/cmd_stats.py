@@ -77,6 +77,11 @@ def forget(dataset: str, sites: tuple[str, ...]) -> None:
 
     with reading_dataset() as aside:
         done = aside(leave_alone.forget, aside(OpenDataset, dataset), sites)
+    for line in done["wrong"]:
+        messages.notice(
+            f"{leave_alone.FILE}: {line!r} names no host, and so leaves no site alone; write for"
+            " example example.org, which stands for the hosts below it, too"
+        )
     messages.notice(
         f"{counted(done['deleted'], 'site')} deleted; {counted(done['listed'], 'host')} left alone",
         **done,
