@@ -139,8 +139,8 @@ class Checking:
             waiting.extend((child, sitemap) for child in reversed(node.sub_sitemaps))
         yield from self._chosen(missing_findings(root))
         yield from self._ask(RuleScope.SITE, site, root.url)
-        is_asked = any(rule.scope is RuleScope.FETCHED for rule in self.chosen.rules)
-        if is_asked and (site.sample.pages or site.built.is_built):
+        is_any = site.sample.pages or site.built.is_built
+        if is_any and self.chosen.asked[RuleScope.FETCHED]:
             from usp.checks.fetching import fetched_pages  # noqa: PLC0415 - few pages are fetched
 
             known = site.robots_txt
@@ -213,8 +213,8 @@ class Checking:
     ) -> Iterator[Finding]:
         """Yield what the rules of a scope find in something of the document at a URL."""
         is_part = isinstance(about, Site) and about.is_full  # rules that compare pages miss some
-        for rule in self.chosen.rules:
-            if rule.scope is scope and rule.find is not None and not (is_part and rule.uses):
+        for rule in self.chosen.asked[scope]:
+            if rule.find is not None and not (is_part and rule.uses):
                 hits = rule.find(about)
                 if not isinstance(about, Site | CheckedSitemap):
                     hits = map(about.located, hits, repeat(rule.element))

@@ -103,8 +103,8 @@ _NOT_FOUND = re.compile(
 # What else a whole title says of a page that is none.
 _NO_PAGE = {
     "shows an error": re.compile(
-        r"(?:error\W*)?(?:50[0-4]\W+)?(?:internal server error|bad gateway|gateway time-?out"
-        r"|service (?:temporarily )?unavailable)|(?:wordpress \W*)?(?:fatal|database) error"
+        r"(?:error\W*+)?(?:50[0-4]\W++)?(?:internal server error|bad gateway|gateway time-?out"
+        r"|service (?:temporarily )?unavailable)|(?:wordpress \W*+)?(?:fatal|database) error"
         r"|error establishing a database connection",
         re.IGNORECASE,
     ),
@@ -114,7 +114,8 @@ _NO_PAGE = {
         re.IGNORECASE,
     ),
     "is that of a server without a website": re.compile(
-        r"welcome to nginx|apache2 \w+ default page\W*it works|it works|iis windows server|index of /.*"
+        r"welcome to nginx|apache2 \w+ default page\W*+it works|it works|iis windows server"
+        r"|index of /.*"
         r"|default web site page|domain default page",
         re.IGNORECASE,
     ),
