@@ -147,6 +147,8 @@ def _with_recorded(
 
 def _search(snapshot: OpenSnapshot, url: str | None, options: CrawlOptions) -> Search:
     """Return where the replay begins, and the options with which it looks for sitemaps."""
+    if url is not None and "://" not in url:
+        url = _with_scheme(snapshot, url)
     if url is None and snapshot.start is not None:
         kind, start = snapshot.start
         try:
@@ -157,13 +159,25 @@ def _search(snapshot: OpenSnapshot, url: str | None, options: CrawlOptions) -> S
             raise SnapshotError(f"{snapshot.file.path}: {error}") from error
     if snapshot.third_party is None:
         return website_search(url or "", options)
-    homepage = url or _only_site(snapshot.file.path, list(snapshot.third_party.sites))
-    if homepage in snapshot.third_party.sitemaps:
+    records = snapshot.third_party
+    homepage = url or _only_site(snapshot.file.path, list(records.sites))
+    if homepage in records.sitemaps:
         return sitemap_search(homepage, options)
     paths = KNOWN_SITEMAP_PATHS if options.use_known_paths else ()
-    there = _present(snapshot.third_party, homepage, paths)
+    there = _present(records, homepage, paths)
     options = replace(options, use_known_paths=False, extra_known_paths=there)
     return website_search(homepage, options)
+
+
+def _with_scheme(snapshot: OpenSnapshot, site: str) -> str:
+    """Return the URL of a website or a sitemap: by https, unless only http is in the file."""
+    records = snapshot.third_party
+    known = () if records is None else (*records.sites, *records.sitemaps)
+    ways = [f"{scheme}://{site}" for scheme in ("https", "http")]
+    starts = (
+        way for way in ways if any(f"{url}/".startswith(f"{way.rstrip('/')}/") for url in known)
+    )
+    return next(starts, ways[0])
 
 
 def _only_site(path: Path, sites: list[str]) -> str:

@@ -90,7 +90,10 @@ def read_input(text: str) -> Input:
     if is_remote(stripped) or (at and (is_remote(root) or _is_dataset(Path(root)))):
         is_whole = not at or ("/" in time and is_remote(stripped))
         return _dataset_input(stripped if is_whole else root, "" if is_whole else time)
-    return read_web_input(stripped if "://" in stripped else _with_scheme(stripped))
+    url = stripped if "://" in stripped else _with_scheme(stripped)
+    if root and not url and ":" not in root and _is_time(time):  # and no password
+        raise ValueError(f"there is no dataset {root!r} that could be read as it was at {time!r}")
+    return read_web_input(url)
 
 
 def read_web_input(given: str) -> Input:
@@ -107,6 +110,14 @@ def read_web_input(given: str) -> Input:
 
 def _is_dataset(path: Path) -> bool:
     return (path / "visits" / "_delta_log").is_dir()
+
+
+def _is_time(text: str) -> bool:
+    try:
+        period("the time after @", text)
+    except ValueError:
+        return False
+    return True
 
 
 def _dataset_input(root: str, time: str = "") -> Input:

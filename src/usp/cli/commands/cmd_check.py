@@ -146,7 +146,7 @@ def command(
     from usp.checks.ignores import Ignores
     from usp.checks.verdicts import CheckList
 
-    form = options.format_for(output, form, _FORMATS, "text", is_needed=False)
+    form = options.format_for(output, form, _FORMATS, "text", is_needed=not given["fix"])
     _refuse_contradictions(given, starts, form)
     checking = _checking(run, given)
     with value_of("--ignores"):
