@@ -132,7 +132,7 @@ class Checking:
             waiting.extend((child, sitemap) for child in reversed(node.sub_sitemaps))
         yield from self._chosen(missing_findings(root))
         yield from self._ask(RuleScope.SITE, site, root.url)
-        if any(rule.scope is RuleScope.FETCHED for rule in self.chosen.rules):
+        if self.chosen.asked[RuleScope.FETCHED]:
             known = site.robots_txt
             robots = {} if known is None else {origin_of(known.url): site.robots}
             pages, start = site.sample.pages, site.start_url
@@ -203,8 +203,8 @@ class Checking:
     ) -> Iterator[Finding]:
         """Yield what the rules of a scope find in something of the document at a URL."""
         is_part = isinstance(about, Site) and about.is_full  # rules that compare pages miss some
-        for rule in self.chosen.rules:
-            if rule.scope is scope and rule.find is not None and not (is_part and rule.uses):
+        for rule in self.chosen.asked[scope]:
+            if rule.find is not None and not (is_part and rule.uses):
                 hits = rule.find(about)
                 if isinstance(about, PageColumns | FetchedPage):
                     hits = map(about.located, hits, repeat(rule.element))

@@ -142,8 +142,8 @@ _PARTS = re.compile(
     "(?<!\\s)\\s++[-|\u00b7\u2013\u2014:]++\\s++|[|\u00b7\u2013\u2014]"
 )  # of a title
 _NOT_FOUND = re.compile(
-    r"(?:error\W*)?(?:404\W+)?(?:404(?:\W*error)?|(?:page |file )?not found"
-    r"|(?:oops|sorry)?\W*(?:this |the |that )?page (?:was |is |could |can)?not (?:be )?found"
+    r"(?:error\W*+)?(?:404\W++)?(?:404(?:\W*+error)?|(?:page |file )?not found"
+    r"|(?:oops|sorry)?\W*+(?:this |the |that )?page (?:was |is |could |can)?not (?:be )?found"
     r"|(?:this |the |that )?page (?:doesn.t|does not) exist|(?:die )?seite (?:wurde )?nicht gefunden"
     r"|page (?:introuvable|non trouvée)|página no encontrada|pagina non trovata|pagina niet gevonden)",
     re.IGNORECASE,
@@ -151,8 +151,8 @@ _NOT_FOUND = re.compile(
 # What else a whole title says of a page that is none.
 _NO_PAGE = {
     "shows an error": re.compile(
-        r"(?:error\W*)?(?:50[0-4]\W+)?(?:internal server error|bad gateway|gateway time-?out"
-        r"|service (?:temporarily )?unavailable)|(?:wordpress \W*)?(?:fatal|database) error"
+        r"(?:error\W*+)?(?:50[0-4]\W++)?(?:internal server error|bad gateway|gateway time-?out"
+        r"|service (?:temporarily )?unavailable)|(?:wordpress \W*+)?(?:fatal|database) error"
         r"|error establishing a database connection",
         re.IGNORECASE,
     ),
@@ -162,7 +162,8 @@ _NO_PAGE = {
         re.IGNORECASE,
     ),
     "is that of a server without a website": re.compile(
-        r"welcome to nginx|apache2 \w+ default page\W*it works|it works|iis windows server|index of /.*"
+        r"welcome to nginx|apache2 \w+ default page\W*+it works|it works|iis windows server"
+        r"|index of /.*"
         r"|default web site page|domain default page",
         re.IGNORECASE,
     ),

@@ -28,7 +28,7 @@ import tomllib
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
-from functools import partial
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -69,6 +69,11 @@ _ELEMENTS = {  # by the beginnings of codes
     "SM80": "image",
     "SM8": "video",
 }
+
+
+@cache
+def _element_of(code: str) -> str:
+    return next((name for begin, name in _ELEMENTS.items() if code.startswith(begin)), "")
 
 
 class Group(Enum):
@@ -134,7 +139,7 @@ class Rule:
     @property
     def element(self) -> str:
         """The element of an entry that the rule is about."""
-        return next((name for begin, name in _ELEMENTS.items() if self.code.startswith(begin)), "")
+        return _element_of(self.code)
 
     @property
     def group(self) -> Group:
@@ -282,7 +287,7 @@ _MOST_ALIKE = 3  # names that a message suggests
 _ALIKE = 0.7  # of 1; how much of a name must be the same
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RuleSelection:
     """The rules that are asked, and how severe they are."""
 
@@ -324,6 +329,15 @@ class RuleSelection:
 
     def __contains__(self, code: object) -> bool:
         return code in self.severities
+
+    @cached_property
+    def asked(self) -> Mapping[RuleScope, Sequence[Rule]]:
+        """The rules that look at something of each scope."""
+        scopes: Mapping[RuleScope, list[Rule]] = {scope: [] for scope in RuleScope}
+        for rule in self.rules:
+            if rule.find is not None:
+                scopes[rule.scope].append(rule)
+        return scopes
 
 
 def rules_named(rules: Mapping[str, Rule], text: str) -> list[Rule]:
