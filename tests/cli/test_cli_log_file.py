@@ -38,7 +38,7 @@ def test_failures_and_summaries_and_what_a_watch_would_say_are_logged(logged, si
     site.web.answers["/a.xml"] = urlset("/one", "/two")
     given = ["--snapshot", snapshot, "--rounds", "1", "--exec", "kill -9 $$"]
     ended, log = logged("watch", site, *given)
-    assert (ended.status, ended.out, ended.err) == (0, "", "")
+    assert (ended.status, ended.out, ended.err) == (1, "", "")  # the command failed
     assert "was ended by SIGKILL; the batch will be retried" in log
     assert "stopped: " in log
 

@@ -97,9 +97,9 @@ def rows_in(batches: list[Any], table: str) -> list[dict[str, Any]]:
     return [row for batch in unwrap(batches, table) for row in batch.to_pylist()]
 
 
-def handed_out(*sites: tuple[str, str]) -> Assignments:
+def handed_out(*sites: tuple[str, str], **how: Any) -> Assignments:
     """Give sites, with their keys, that have all come."""
-    left = Assignments((site, Assignment(key)) for site, key in sites)
+    left = Assignments(((site, Assignment(key)) for site, key in sites), **how)
     while left.total is None:
         left.look()
     return left

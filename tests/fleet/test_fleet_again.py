@@ -149,12 +149,18 @@ def make_due(root: Path, site: Site | None = None, path: str | None = None) -> N
         )
 
 
+def run_due(root: Path, **more: Any) -> Any:
+    """Crawl what is due, or ``again`` all of it; give the summary."""
+    options = replace(OPTIONS, use_known_paths=False)
+    how = {"due": True} | more
+    return crawl_fleet(None, root, FleetRun(workers=1, options=options, **how))
+
+
 def test_a_page_that_moves_is_never_gone_whichever_sitemap_is_requested_first(web, root):
     web[0].answers |= {"/a.xml": urlset("/a", "/bb"), "/b.xml": urlset("/d", "/ccc")}
-    options = replace(OPTIONS, use_known_paths=False)
     for path in ("/b.xml", "/a.xml"):
         make_due(root, web[0], path)
-        assert crawl_fleet(None, root, FleetRun(workers=1, options=options, due=True))["sites"] == 1
+        assert run_due(root)["sites"] == 1
         assert "/ccc" in paths(root, web[0])
     assert changes_of(root) == {("moved", "/ccc"): 1}
 
@@ -177,21 +183,24 @@ def test_a_sitemap_at_a_known_path_that_comes_back_is_found(served, root, mistak
 
 
 def test_what_is_due_is_requested_and_nothing_else(web, root):
+    """And what nobody needs is removed, once a day."""
     for site in web:
         site.forget()
-    options = replace(OPTIONS, use_known_paths=False)
-
-    def run_due(**more: Any) -> Any:
-        return crawl_fleet(None, root, FleetRun(workers=1, options=options, due=True, **more))
-
-    assert run_due()["sites"] == 0
+    lost = root / "pages" / "bucket=0" / "part-lost.parquet"
+    lost.parent.mkdir(exist_ok=True)
+    Dataset(root)._mark("usp-vacuum", lambda _: 1)  # long ago
+    for is_left in (False, True):
+        lost.write_bytes(b"")
+        os.utime(lost, (0, 0))
+        assert run_due(root)["sites"] == 0
+        assert lost.exists() == is_left
     make_due(root, web[1])
-    assert run_due()["sites"] == 1
+    assert run_due(root)["sites"] == 1
     assert [sum(site.hits.values()) for site in web] == [0, 2, 0]
-    assert run_due()["sites"] == 0  # it has a new date
+    assert run_due(root)["sites"] == 0  # it has a new date
     make_due(root)
     web[0].answers["/a.xml"] = urlset("/a", "/new")
-    assert run_due()["sites"] == 3
+    assert run_due(root)["sites"] == 3
     assert web[0].bodies == ["/a.xml"]
     before = {row["sitemap"]: row for row in rows_of(root, "sitemaps")}
     changed, same = (before[web[0].url(path)] for path in ("/a.xml", "/b.xml"))
@@ -200,15 +209,12 @@ def test_what_is_due_is_requested_and_nothing_else(web, root):
 
 
 def test_no_more_requests_are_sent_to_a_host_in_an_hour_than_allowed(web, root):
-    options = replace(OPTIONS, use_known_paths=False)
-
     def asked(room: int) -> int:
         with KnownSites(Dataset(root), Shard()) as known:
             sent = known.requests_of_last_hour()["127.0.0.1"]
         for site in web:
             site.forget()
-        how = FleetRun(workers=1, options=options, due=True, per_hour=max(sent + room, 1))
-        crawl_fleet(None, root, how)
+        run_due(root, per_hour=max(sent + room, 1))
         return sum(sum(site.hits.values()) for site in web)
 
     make_due(root)
@@ -240,8 +246,7 @@ def test_the_columns_of_a_dataset_stay_as_they_were_chosen(web, tmp_path):
     crawled(web, root, replace(OPTIONS, columns=("url", "lastmod")))
     for site in web:
         site.forget()
-    run = FleetRun(workers=1, options=replace(OPTIONS, use_known_paths=False), again=True)
-    assert crawl_fleet(None, root, run)["outcomes"] == {"complete": 3}
+    assert run_due(root, due=False, again=True)["outcomes"] == {"complete": 3}
     assert [site.bodies for site in web] == [[], [], []]
     assert "priority" not in Dataset(root).columns("pages")
 
@@ -299,19 +304,6 @@ def test_what_was_begun_is_continued_and_then_begun_anew(web, root, monkeypatch)
             crawled(web, root, again=True, shard="0/1")
     Dataset(root).end_again("1/2")
     assert crawled(web, root, again=True)["sites"] == 0
-
-
-def test_runs_of_what_is_due_remove_what_nobody_needs_once_a_day(web, root):
-    def left_after_run() -> bool:
-        lost = root / "pages" / "bucket=0" / "part-lost.parquet"
-        lost.parent.mkdir(exist_ok=True)
-        lost.write_bytes(b"")
-        os.utime(lost, (0, 0))
-        crawl_fleet(None, root, FleetRun(workers=1, options=OPTIONS, due=True))
-        return lost.exists()
-
-    Dataset(root)._mark("usp-vacuum", lambda _: 1)  # long ago
-    assert [left_after_run(), left_after_run()] == [False, True]
 
 
 # One bad round does not empty a dataset: what failed or collapsed keeps what it had ---------------
@@ -412,45 +404,42 @@ def test_a_host_that_refuses_connections_keeps_what_it_had(root):
     assert not paths(root, site)
 
 
-def test_a_failure_keeps_only_what_has_failed(pair, root):
-    pair[0].answers |= {"/b.xml": DOWN, "/a.xml": urlset("/a0", "/new", "/newer", "/last")}
-    assert crawled(pair, root, again=True)["kept"] == 1
-    assert set(paths(root, pair[0])) == {"/a0", "/new", "/newer", "/last", "/b0", "/b1"}
-    (row,) = (row for row in rows_of(root, "sitemaps") if row["sitemap"] == pair[0].url("/b.xml"))
+NEW_STATES: list[tuple[Answers, str, str]] = [
+    ({"/a.xml": urlset("/a0", "/a1")}, "complete", "/a0 /a1 /b0 /b1"),  # half of them may go
+    ({"/index.xml": index("/a.xml")}, "complete", "/a0 /a1 /a2 /a3 /a4 /a5"),
+    ({"/b.xml": DOWN, "/a.xml": urlset("/a0", "/x", "/y", "/z")}, "kept", "/a0 /x /y /z /b0 /b1"),
+    ({"/a.xml": urlset("/a0")}, "kept", " ".join(ALL)),
+    ({"/a.xml": DOWN}, "kept", " ".join(ALL)),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_what_has_failed_is_kept_and_the_new_state_is_taken_if_accepted(served, root, kind):
+    """Each at a website of its own."""
+    web = served(*[ANSWERS] * len(NEW_STATES), kind=kind)
+    crawled(web, root)
+    for site, (answers, *_) in zip(web, NEW_STATES, strict=True):
+        site.answers |= answers
+    assert crawled(web, root, again=True)["kept"] == 3
+    for site, (_, outcome, found) in zip(web, NEW_STATES, strict=True):
+        assert outcomes_of(root)[f"{site.base}/"] == outcome
+        assert set(paths(root, site)) == set(found.split())
+    row = next(row for row in rows_of(root, "sitemaps") if row["sitemap"] == web[2].url("/b.xml"))
     assert (row["pages"], row["status"], row["code"]) == (2, 404, "not-found")
     check_counts(root)
-
-
-def test_up_to_half_of_the_pages_may_go_and_a_sitemap_that_is_not_declared_any_more(pair, root):
-    pair[0].answers["/a.xml"] = urlset("/a0", "/a1")
-    pair[1].answers["/index.xml"] = index("/a.xml")
-    summary = crawled(pair, root, again=True)
-    assert (summary["kept"], summary["outcomes"]) == (0, {"complete": 2})
-    assert [len(paths(root, site)) for site in pair] == [4, 6]
-    check_counts(root)
-
-
-def test_the_new_state_is_taken_if_it_is_accepted(pair, root):
-    pair[0].answers["/a.xml"] = urlset("/a0")
-    pair[1].answers["/a.xml"] = DOWN
-    assert crawled(pair, root, again=True)["kept"] == 2
-    summary = crawled(pair, root, retry_failed=True, accept=True)
+    summary = crawled(web[3:], root, retry_failed=True, accept=True)
     assert (summary["kept"], summary["outcomes"]) == (0, {"complete": 1, "partial": 1})
-    assert [set(paths(root, site)) for site in pair] == [{"/a0", "/b0", "/b1"}, {"/b0", "/b1"}]
+    assert [set(paths(root, site)) for site in web[3:]] == [{"/a0", "/b0", "/b1"}, {"/b0", "/b1"}]
     check_counts(root)
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        replace(OPTIONS, columns=("url",)),
-        replace(OPTIONS, selection=Selection(unique=True)),
-        replace(OPTIONS, pages=False),
-    ],
+    "chosen",
+    [{"columns": ("url",)}, {"selection": Selection(unique=True)}, {"pages": False}],
     ids=["columns", "unique", "counts"],
 )
-def test_whatever_the_options_nothing_is_lost(pair, tmp_path, options):
-    root = tmp_path / "chosen"
+def test_whatever_the_options_nothing_is_lost(pair, tmp_path, chosen):
+    root, options = tmp_path / "chosen", replace(OPTIONS, **chosen)
     crawled(pair, root, options)
     pair[0].answers = dict.fromkeys(ANSWERS, DOWN)
     pair[1].answers["/b.xml"] = DOWN
@@ -460,15 +449,12 @@ def test_whatever_the_options_nothing_is_lost(pair, tmp_path, options):
         assert [paths(root, site) for site in pair] == [ALL, ALL]
 
 
-def test_an_outage_keeps_rows_that_other_options_have_chosen(pair, root):
+def test_the_command_says_it_and_ends_with_1_and_stats_show_it(pair, root):
+    """Rows that other options have chosen are kept, too."""
     pair[0].answers = dict.fromkeys(ANSWERS, DOWN)
     chosen = replace(OPTIONS, selection=Selection(include=["*/b0"]))
     assert crawled(pair, root, chosen, again=True)["kept"] == 1
     assert [paths(root, site) for site in pair] == [ALL, Counter(["/b0"])]
-
-
-def test_the_command_says_it_and_ends_with_1_and_stats_show_it(pair, root):
-    pair[0].answers = dict.fromkeys(ANSWERS, DOWN)
 
     def run(*more: str) -> Any:
         stdin = "\n".join(site.base for site in pair)

@@ -46,7 +46,7 @@ def some(fleet) -> Served:
 def crawled(some, tmp_path_factory) -> tuple[Path, Result]:
     folder = tmp_path_factory.mktemp("cli")
     sites = folder / "sites.txt"
-    sites.write_text("# some sites\n" + "\n".join(some.urls))
+    sites.write_text("\n".join(("# some sites", "x" * 9000, *some.urls)))
     result = run(sites, "-o", folder / "dataset", *ALLOWED)
     return folder / "dataset", result
 
@@ -56,6 +56,7 @@ def test_a_run_ends_with_a_summary_for_people_and_one_for_programs(crawled, some
     assert result.exit_code == 0, result.output
     assert f"{len(some.urls)} sites in" in result.output
     assert f"Next: usp stats {root}" in result.output
+    assert "sites.txt: line 2 has more than 8,192 characters; left out" in result.output
     summary = json.loads((root / "_summary.json").read_text())
     assert summary["sites"] == summary["dataset"]["sites"] == len(some.urls)
     assert summary["pages"] == sum(len(site.pages) for site in some.sites)
@@ -118,6 +119,9 @@ def test_only_those_that_failed_are_tried_again(some, root, tmp_path):
     result = run(sites, "-o", root, *ALLOWED, "--retry-failed", "-q")
     assert result.output == ""
     assert tables_of(root) == before
+    result = run("-", "-o", root, *ALLOWED, "--retry-failed", stdin=some.sites[1].url)
+    assert result.exit_code == 1
+    assert f"sites that are not in {root}: 1; run it without --retry-failed" in result.output
 
 
 @pytest.mark.parametrize("by", ["options", "environment"])
@@ -136,14 +140,6 @@ def test_columns_limits_and_networks_are_as_they_are_given(some, tmp_path, monke
     assert told["totals"]["pages"] == 3
     assert bool(told["extensions"]) == (by == "environment")
     assert [(row["code"], row["sites"]) for row in told["failures"]] == [("limit-pages", 1)]
-
-
-def test_a_line_that_is_not_a_site_is_named_and_the_others_are_crawled(some, tmp_path):
-    stdin = f"{some.urls[0]}\n{'x' * 9000}\n"
-    result = run("-", "-o", tmp_path / "d", *ALLOWED, stdin=stdin)
-    assert result.exit_code == 0, result.output
-    assert "standard input: line 2 has more than 8,192 characters; left out" in result.output
-    check_truth(tmp_path / "d", some.sites[:1])
 
 
 @pytest.mark.parametrize(
@@ -214,23 +210,16 @@ def test_the_statistics_are_those_of_the_websites(crawled, some):
     assert [row["year"] for row in freshness["years"]] == [2024]
 
 
-def test_the_statistics_are_shown_as_tables_and_as_json(crawled):
-    shown = invoke(stats.command, crawled[0])
-    assert shown.exit_code == 0, shown.output
-    for title in ("Outcomes", "Largest sites", "Formats", "Extensions", "Pages by"):
-        assert title in shown.output
-    as_json = json.loads(invoke(stats.command, crawled[0], "-f", "json").output)
-    assert as_json == json.loads(json.dumps(dataset_stats(crawled[0])))
-
-
-def test_an_empty_dataset_has_statistics_too(tmp_path):
-    Dataset(tmp_path / "d").make()
-    result = invoke(stats.command, tmp_path / "d")
-    assert result.exit_code == 0, result.output
-    assert "0 sites" in result.output
-    assert "No page has a date." in result.output
-    told = json.loads(invoke(stats.command, tmp_path / "d", "-f", "json").output)
-    assert set(told["totals"].values()) == {0}
+def test_the_statistics_are_shown_as_tables_and_as_json(crawled, dataset, root):
+    """Those of an empty dataset, too."""
+    titles = ("Outcomes", "Largest sites", "Formats", "Extensions", "Pages by")
+    for place, told in ((crawled[0], titles), (root, ("0 sites", "No page has a date."))):
+        shown = invoke(stats.command, place)
+        assert shown.exit_code == 0, shown.output
+        assert all(text in shown.output for text in told)
+        as_json = json.loads(invoke(stats.command, place, "-f", "json").output)
+        assert as_json == json.loads(json.dumps(dataset_stats(place)))
+    assert set(as_json["totals"].values()) == {0}
 
 
 # What an operator is told: why sites failed and what helps, how much is safe, the exit status -----
@@ -257,14 +246,6 @@ def test_the_summary_names_the_most_frequent_reasons_with_an_example_and_what_he
     shown = " ".join(invoke(stats.command, root).output.split())
     assert "3 sites address-refused: connections to this address are not allowed" in shown
     assert f"for example {sites[0]}; --allow-network NET permits it" in shown
-
-
-def test_sites_that_are_not_in_the_dataset_in_the_end_are_counted_with_status_1(fleet, root):
-    one, other = fleet.urls[:2]
-    run("-", "-o", root, *ALLOWED, stdin=one)
-    result = run("-", "-o", root, *ALLOWED, "--retry-failed", stdin=f"{one}\n{other}\n")
-    assert result.exit_code == 1
-    assert f"sites that are not in {root}: 1; run it without --retry-failed" in result.output
 
 
 def test_a_store_that_goes_away_in_the_middle_is_told_with_how_much_is_safe(

@@ -5,6 +5,7 @@ import itertools
 import json
 import shutil
 from collections import Counter
+from contextlib import nullcontext
 from datetime import UTC, datetime
 
 import deltalake
@@ -298,20 +299,30 @@ def test_others_may_write_at_the_same_time_whoever_they_are(dataset, root):
     check(dataset, sites("a", "b"))
 
 
-def test_a_run_ends_when_another_one_writes_as_the_same_shard_or_with_others(dataset, root):
-    newer = Dataset(root)
-    older, last = dataset.begin_run(), newer.begin_run()
+def test_a_run_ends_when_another_one_writes_as_the_same_shard(dataset, root):
+    older, newer = dataset.begin_run(), Dataset(root).begin_run()
     dataset.commit([part_of(dataset, sites("a"), older)])
-    newer.commit([part_of(dataset, sites("b"), last)])
+    Dataset(root).commit([part_of(dataset, sites("b"), newer)])
     with pytest.raises(DatasetError, match="as the same shard; this one ends"):
         dataset.commit([part_of(dataset, sites("c"), older)])
     check(Dataset(root), sites("a", "b"))
-    Dataset(root).begin_run(3)  # its shards overlap with the only one
-    with pytest.raises(DatasetError, match="in 3 shards, not 1; this one ends, as they overlap"):
-        newer.commit([part_of(newer, sites("c"), last, "0/1.1")])
-    third = Dataset(root)
-    third.commit([part_of(third, sites("d"), third.begin_run(3), "1/3.0")])
-    check(third, sites("a", "b", "d"))
+
+
+@pytest.mark.parametrize(
+    ("shard", "told"), [("1/2", "as the same shard"), ("0/3", "in 3 shards"), ("0/2", "")]
+)
+def test_a_run_that_visits_sites_again_ends_when_another_one_may_visit_the_same(
+    dataset, root, shard, told
+):
+    """Also before the other one has committed anything: it knows the sites as they were."""
+    older, newer, new = dataset.begin_run("1/2"), Dataset(root), Dataset(root)
+    new.commit([part_of(new, sites("a"), new.begin_run(), "0/1.0")])  # which visits none again
+    dataset.commit([part_of(dataset, sites("b"), older, "1/2.0")])
+    last = newer.begin_run(shard)
+    with pytest.raises(DatasetError, match=f"{told}; this one ends") if told else nullcontext():
+        dataset.commit([part_of(dataset, sites("c"), older, "1/2.1")])
+    newer.commit([part_of(newer, sites("d"), last, f"{shard}.2")])
+    check(newer, sites("a", "b", *["c"] * (not told), "d"))
 
 
 @pytest.mark.parametrize("there", [["pages"], ["pages", "pages/_delta_log"]])

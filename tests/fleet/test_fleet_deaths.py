@@ -202,14 +202,13 @@ def test_ray_gets_batches_and_reports_groups_and_what_is_lost_is_crawled_again(
     assert fake.shutdown.called
 
 
-def test_a_site_that_kills_every_task_fails(fleet, tmp_path, monkeypatch):
+def test_a_site_that_kills_every_task_fails_and_other_errors_end_the_run(
+    fleet, tmp_path, monkeypatch
+):
     engine = engine_on(FakeRay(deaths=[0] * 9), monkeypatch, tmp_path)
     told = list(engine.run(handed_out((fleet.urls[0], "a"))))
     (group,) = [one for one in told if isinstance(one, Part)]
     assert [(row["site"], row["outcome"]) for row in group.sites] == [(fleet.urls[0], "failed")]
-
-
-def test_what_ray_cannot_do_and_an_error_of_a_task_end_the_run(fleet, tmp_path, monkeypatch):
     failing = FakeRay()
     failing.stream = lambda _: iter([_RayTaskError("trace\nthe store is gone")])
     for fake, said in ((FakeRay(ConnectionError()), "cannot connect to Ray: ConnectionError"),
@@ -290,16 +289,12 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     forever.set()
 
 
-def test_a_function_is_called_and_its_error_is_raised():
-    aside = InterruptibleThread()
+def test_what_a_function_does_can_be_waited_for_later():
+    aside, go = InterruptibleThread(), threading.Event()
     assert aside(divmod, 7, 3) == (2, 1)
     with pytest.raises(ZeroDivisionError):
         aside(divmod, 7, 0)
     assert aside.rest() is None
-
-
-def test_what_was_not_waited_for_can_be_waited_for_later():
-    aside, go = InterruptibleThread(), threading.Event()
     aside.patience = 0.01
     with pytest.raises(queue.Empty):
         aside(lambda: go.wait() and "done")

@@ -15,7 +15,6 @@ from usp.fleet import SiteListError, read_sites
 from usp.fleet import site_list as sites_module
 from usp.fleet.site_list import (
     Assignment,
-    Assignments,
     Extras,
     Known,
     address_of,
@@ -40,12 +39,9 @@ HOMEPAGES = [
 ]
 
 
-def test_a_site_is_the_address_of_its_homepage():
+def test_a_site_is_the_address_of_its_homepage_and_a_login_is_kept_apart():
     found = [(text, *homepage(text)) for text, _ in HOMEPAGES]
     assert found == [(text, site, None) for text, site in HOMEPAGES]
-
-
-def test_a_login_in_an_address_is_kept_apart():
     extras = {}
     assert list(homepages(["http://u:p@h/x", " ", "h"], extras)) == ["http://h/", "https://h/"]
     assert extras == {"http://h/": Extras(Login(b"u", b"p"))}
@@ -87,9 +83,6 @@ def test_a_list_may_be_lines_with_comments_or_a_table(tmp_path):
         path = tmp_path / name
         path.write_bytes(content)
         assert list(read_sites(str(path))) == BOTH
-
-
-def test_a_list_without_a_site_is_reported(tmp_path):
     path, told = tmp_path / "sites.txt", []
     path.write_text("# none yet\n\n")
     assert list(read_sites(str(path), told.append)) == []
@@ -197,10 +190,7 @@ def test_a_host_is_never_divided_and_one_worker_has_it_at_a_time():
 
 
 def test_sites_to_be_left_alone_are_handed_out_to_nobody():
-    sites = iter([("1", Assignment("a")), ("2", Assignment("a"))])
-    left = Assignments(sites, lambda site: site == "1")
-    while left.total is None:
-        left.look()
+    left = handed_out(("1", "a"), ("2", "a"), is_left_alone=lambda site: site == "1")
     assert left.batch(9, "x") == [("2", Assignment("a"))]
 
 
@@ -210,9 +200,6 @@ def test_sites_at_one_address_are_found_by_looking_them_up():
     keyed = list(by_address(map(Known, urls), lambda host: addresses.get(host, host)))
     assert [one.site for one, _ in keyed] == urls
     assert {key for _, key in keyed} == {"192.0.2.1", "c"}
-
-
-def test_a_host_without_an_address_stays_by_itself():
     assert address_of("127.0.0.1") == "127.0.0.1"
     assert address_of("no.such.host.invalid") == "no.such.host.invalid"
 

@@ -11,16 +11,7 @@ from functools import partial
 import pyarrow as pa
 import pytest
 from fleet_stores import BUCKET, Gate, free_port
-from fleet_support import (
-    OPTIONS,
-    check_truth,
-    crawl,
-    ended,
-    outcomes_of,
-    serving,
-    start,
-    wait_for,
-)
+from fleet_support import OPTIONS, check_truth, crawl, ended, outcomes_of, serving, start, wait_for
 from test_fleet_sites import LISTS
 
 from usp._base import files as store
@@ -194,10 +185,7 @@ def gate(s3, monkeypatch):
     made.end()
 
 
-BREAKS = [
-    pytest.param(1.0, marks=pytest.mark.long),
-    pytest.param(10.0, marks=pytest.mark.proof),
-]
+BREAKS = [pytest.param(1.0, marks=pytest.mark.long), pytest.param(10.0, marks=pytest.mark.proof)]
 
 
 @pytest.mark.parametrize("seconds", BREAKS)

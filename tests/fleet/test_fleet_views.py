@@ -78,34 +78,19 @@ def known(root):
     """Two sites; the sitemap of one has failed since, and a commit was cut short."""
     history, site, other = History(root), *SITES[:2]
     map_a, map_b = f"{site}map.xml", f"{other}map.xml"
-    first = history.visit(
-        site,
-        0,
-        {map_a: {"pages_visit": f"0/1.1.{site}"}},
-        [(map_a, f"{site}1"), (map_a, f"{site}2")],
-    )
+    pages = [(map_a, f"{site}{n}") for n in "12"]
+    first = history.visit(site, 0, {map_a: {"pages_visit": f"0/1.1.{site}"}}, pages)
     failed = {"good": False, "code": "server-error", "status": 503, "pages_visit": first}
     history.visit(site, 1, {map_a: failed}, number=2)
     added = [
         {"url": f"{other}{n}", "sitemap": map_b, "kind": "added", "title": f"<{n}>"} for n in "34"
     ]
-    history.visit(
-        other,
-        2,
-        {map_b: {"pages_visit": f"1/2.1.{other}"}},
-        [(map_b, f"{other}{n}") for n in "34"],
-        added,
-        writer="1/2",
-    )
-    history.visit(
-        site,
-        3,
-        {map_a: {"pages_visit": f"0/1.3.{site}"}},
-        [(map_a, f"{site}lost")],
-        [{"url": f"{site}lost", "sitemap": map_a, "kind": "added"}],
-        number=3,
-        counts=False,
-    )
+    pages = [(map_b, f"{other}{n}") for n in "34"]
+    fetches = {map_b: {"pages_visit": f"1/2.1.{other}"}}
+    history.visit(other, 2, fetches, pages, added, writer="1/2")
+    pages, fetches = [(map_a, f"{site}lost")], {map_a: {"pages_visit": f"0/1.3.{site}"}}
+    lost = [{"url": f"{site}lost", "sitemap": map_a, "kind": "added"}]
+    history.visit(site, 3, fetches, pages, lost, number=3, counts=False)
     return history
 
 
@@ -298,13 +283,9 @@ def test_what_is_forgotten_has_no_rows_and_is_left_alone(known, root, run_usp):
     assert DeltaTable(root / "pages").to_pyarrow_table().column("site").unique().to_pylist() == [a]
     assert (root / "leave-alone.txt").read_text().splitlines()[-1] == "b.example"
     alone = LeaveAlone(Dataset(root).store).refresh()
-    for site, is_covered in (
-        (b, True),
-        (SITES[2], True),
-        (a, False),
-        ("https://xb.example/", False),
-    ):
-        assert alone.covers(site) == is_covered
+    assert alone.covers(b)
+    assert alone.covers(SITES[2])
+    assert not any(map(alone.covers, (a, "https://xb.example/")))
     assert forget(open_dataset(root)) == {"listed": 2, "deleted": 0, "wrong": []}
     assert run_usp("forget", root, "a b").status == 2
     (root / "leave-alone.txt").write_text("*.other.example\nb.example\n")
@@ -321,31 +302,19 @@ def test_a_dataset_of_an_earlier_version_is_taken_over_once(tmp_path, root, run_
         {"site": a, "outcome": "complete", "started": BEGIN, "run": 1, "pages": 2},
         {"site": b, "outcome": "failed", "started": BEGIN, "run": 1, "code": "no-such-host"},
     ]
-    sitemap = {
-        "site": a,
-        "url": f"{a}map.xml",
-        "type": "urlset",
-        "depth": 1,
-        "status": 200,
-        "failure": None,
-    }
-    sitemap |= {"pages": 2, "etag": '"1"'}
+    sitemap = {"site": a, "url": f"{a}map.xml", "type": "urlset", "depth": 1, "status": 200}
+    sitemap |= {"failure": None, "pages": 2, "etag": '"1"'}
     broken = sitemap | {"url": f"{a}no.xml", "failure": "503", "pages": None, "status": 503}
     pages = [{"site": a, "sitemap": f"{a}map.xml", "url": f"{a}{n}"} for n in "12"]
-    for name, rows in (
-        ("sites", site_rows),
-        ("sitemaps", [sitemap, sitemap, broken]),
-        ("pages", pages),
-    ):
+    tables = {"sites": site_rows, "sitemaps": [sitemap, sitemap, broken], "pages": pages}
+    for name, rows in tables.items():
         write_deltalake(old / name, pa.Table.from_pylist(rows))
     assert run_usp("convert", old, "-o", root).status == 0
     assert take_over(old, root) == {"pages": 0, "fetches": 0, "visits": 0}
     assert urls(root) == [f"{a}1", f"{a}2"]
     rows = open_dataset(root).sitemaps().read_all().to_pylist()
-    assert {row["sitemap"]: row["good"] for row in rows} == {
-        f"{a}map.xml": True,
-        f"{a}no.xml": False,
-    }
+    good = {row["sitemap"]: row["good"] for row in rows}
+    assert good == {f"{a}map.xml": True, f"{a}no.xml": False}
     assert open_dataset(root).sites().read_all().num_rows == 2
     assert run_usp("convert", root, "-o", tmp_path / "x").status == 2
     with KnownSites(Dataset(root), Shard()) as known:  # all are older than the first run

@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from usp._base.recrawl_policy import (
-    DAY,
-    HOUR,
-    RecrawlPolicy,
-    Rhythm,
-    SitemapHints,
-    next_due,
-)
+from usp._base.recrawl_policy import DAY, HOUR, RecrawlPolicy, Rhythm, SitemapHints, next_due
 
 NOW = 1.7e9
 POLICY = RecrawlPolicy()

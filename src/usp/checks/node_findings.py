@@ -137,14 +137,17 @@ def findings_of(tree: AbstractSitemap, *, read: bool = True) -> Iterator[Finding
     yield from missing_findings(tree)
 
 
+_LEAST = 1024  # bytes: rules take as long for a document that is shorter
+
+
 def is_quickly_read(nodes: Iterable[AbstractSitemap]) -> bool:
     """Return whether documents are so small that what is wrong inside is known at once."""
     total, counted = 0, set()
     for node in nodes:
         stored = stored_of(node)
         document = stored and id(stored.document)
+        total += max(node.size or 0, _LEAST)
         if node.size is not None:
-            total += node.size
             counted.add(document)  # an index that lists pages, too, has another node for them
         elif isinstance(node, AbstractPagesSitemap) and not (
             has_page_list(node) or document in counted

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from usp._base.files import DatasetError, FileStore, NotADatasetError, StoredFile, deltalake
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import pyarrow
+from usp.fleet.options import Shard
 from usp.fleet.tables import BUCKETS, TABLES, Part, Row, file_schema, rows_of, schema_of
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["Committer", "Dataset"]
 
 _RUNS, _SHARDS, _AGAIN, _VACUUM = "usp-run", "usp-shards", "usp-again", "usp-vacuum"
-"""Application transactions of ``visits``: the number of the last run, and how many shards it had; the
-run in which it was begun to crawl all sites of a shard again, 0 once that is done; the day since 1970
-on which files were last removed.
+"""Application transactions of ``visits``: the number of the last run; of runs that visit sites again,
+how many shards there are, and the last one of each; the run in which it was begun to crawl all sites of
+a shard again, 0 once that is done; the day since 1970 on which files were last removed.
 """
 
 _COMMITS = 1 << 20  # of a run, at most: the numbers of a later run are higher
@@ -53,7 +54,7 @@ class Dataset:
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.store = FileStore(root)
         self._tables: dict[str, Any] = {}
-        self._shards: int | None = None  # of the run that commits
+        self._own: dict[str, int] = {}  # transactions that nobody else must have changed
 
     # The tables -----------------------------------------------------------------------------------
 
@@ -182,13 +183,18 @@ class Dataset:
 
     # Runs -----------------------------------------------------------------------------------------
 
-    def begin_run(self, shards: int = 1) -> int:
+    def begin_run(self, shard: str | None = None) -> int:
         """Return the number of a new run, which no other one has.
 
-        Others must have as many shards: those that have not end when they commit.
+        With a ``shard``, sites are visited again. Others that do so for the same one, or with another
+        number of shards, end when they commit: changes would be there twice.
         """
-        self._shards = shards
-        return self._mark(_RUNS, lambda last: last + 1, **{_SHARDS: shards})
+        number = self._mark(_RUNS, lambda last: last + 1)
+        if shard is not None:
+            self._own = {f"{_SHARDS} {shard}": number, _SHARDS: Shard.read(shard).of}
+            error = deltalake(".exceptions").CommitFailedError
+            self._repeated("visits", lambda _: ([], self._own), error)
+        return number
 
     def begin_again(self, run: int, shard: str) -> int:
         """Begin to crawl all sites of a shard again, or go on; return the run in which it was begun."""
@@ -207,14 +213,14 @@ class Dataset:
         with self.store.words():
             return int(self.table(table).transaction_version(application) or 0)
 
-    def _mark(self, application: str, next_of: Callable[[int], int], **others: int) -> int:
+    def _mark(self, application: str, next_of: Callable[[int], int]) -> int:
         """Set the version of an application transaction of ``visits``, from the last; return it."""
         number = 0
 
         def plan(_: int) -> _Plan:
             nonlocal number
             number = next_of(self._last("visits", application))
-            return [], {application: number} | others
+            return [], {application: number}
 
         self._repeated("visits", plan, deltalake(".exceptions").CommitFailedError)
         return number
@@ -257,14 +263,11 @@ class Dataset:
 
         def plan(attempt: int) -> _Plan | None:
             new = [part for part in parts if self._is_new(table, part, first=not attempt)]
+            if table == "visits":
+                self._check_own()
             files = [file for part in new for file in part.files if file.table == table]
             actions = [_added(f.name, f.size, f.rows, bucket=str(f.bucket)) for f in files]
             last = {f"usp {part.writer}": part.number for part in new}
-            if table == "visits" and self._shards not in (None, now := self._last(table, _SHARDS)):
-                raise DatasetError(
-                    f"another run has begun to crawl {self.store} in {now} shards, not {self._shards};"
-                    " this one ends, as they overlap"
-                )
             return (actions, last) if actions else None
 
         self._repeated(table, plan, deltalake(".exceptions").DeltaError, OSError)
@@ -273,10 +276,19 @@ class Dataset:
         """Return whether a part is not in a table; raises an error if a newer run of its writer is."""
         last = self._last(table, f"usp {part.writer}")
         if last // _COMMITS > part.number // _COMMITS or (first and last >= part.number):
-            raise DatasetError(
-                f"another run has begun to write to {self.store} as the same shard; this one ends"
-            )
+            raise self._is_other("as the same shard")
         return last < part.number
+
+    def _check_own(self) -> None:
+        """Raise an error if another run has begun to visit the same sites again."""
+        now = {name: self._last("visits", name) for name in self._own}
+        if now != self._own:
+            count = now[_SHARDS]
+            is_same = count == self._own[_SHARDS]
+            raise self._is_other("as the same shard" if is_same else f"in {count} shards")
+
+    def _is_other(self, how: str) -> DatasetError:
+        return DatasetError(f"another run has begun to write to {self.store} {how}; this one ends")
 
     def add_run(self, row: Row) -> None:
         """Add a row to the table of runs."""

@@ -242,7 +242,7 @@ def _begin(dataset: Dataset, how: FleetRun, must_exist: bool) -> tuple[FleetRun,
         there = [name for name in ALL_COLUMNS if name in dataset.columns("pages")]
         how = replace(how, options=replace(how.options, columns=tuple(there)))
     dataset.make(how.options.columns)
-    number = dataset.begin_run(Shard.read(how.shard).of)
+    number = dataset.begin_run(how.shard if how.replaces else None)
     return how, number, dataset.begin_again(number, how.shard) if how.again else number
 
 

@@ -182,7 +182,9 @@ def _opml(texts: Iterable[str]) -> Iterator[str]:
             if url == outline.feed:
                 paths[url.partition("://")[2].partition("/")[2]] = None
     for site, paths in feeds.items():
-        yield SiteWithFeeds(site, tuple(paths))
+        listed = SiteWithFeeds(site)
+        listed.paths = tuple(paths)
+        yield listed
 
 
 def _parquet(file: IO[bytes], name: str) -> Iterator[str]:
@@ -210,18 +212,10 @@ def _column(names: list[str], source: str) -> str:
 # Homepages ------------------------------------------------------------------------------------------
 
 
-class SiteWithFeeds(str):
+class SiteWithFeeds(str):  # noqa: SLOT000 - it has one
     """A site of which feeds are read, too: at these ``paths``."""
 
-    __slots__ = ("paths",)
-
-    paths: tuple[str, ...]
-
-    def __new__(cls, site: str, paths: tuple[str, ...]) -> Self:
-        """Make a site of its URL."""
-        made = super().__new__(cls, site)
-        made.paths = paths
-        return made
+    paths: tuple[str, ...] = ()
 
 
 class Extras(NamedTuple):

@@ -154,13 +154,12 @@ def schema_of(table: str, columns: Sequence[str] | None = None) -> Any:
     ``bucket`` is first. Files have all columns but that one, and dictionaries where they pay.
     """
     pa = pyarrow()
-    fields = [(field.name, _plain(field.type)) for field in file_schema(table, columns)]
+    # Delta has no dictionaries, and Spark does not read them.
+    fields = [
+        (field.name, kind.value_type if pa.types.is_dictionary(kind := field.type) else kind)
+        for field in file_schema(table, columns)
+    ]
     return pa.schema(fields if table == "runs" else [("bucket", pa.int32()), *fields])
-
-
-def _plain(kind: Any) -> Any:
-    """Return a type without a dictionary, which Delta does not have and Spark does not read."""
-    return kind.value_type if pyarrow().types.is_dictionary(kind) else kind
 
 
 @lru_cache(maxsize=64)
