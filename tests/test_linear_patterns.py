@@ -21,6 +21,7 @@ from profiles import some
 from test_layers import BY_NAME, parsed
 from together import together
 from usp import matching
+from usp._base import display
 from usp._base.loc_urls import absolute_url
 from usp._crawl import stored_pages
 from usp._formats import document, values
@@ -30,7 +31,6 @@ from usp._formats.xml import blocks, cut, references
 from usp.checks import context, robots_access
 from usp.cli import errors
 from usp.helpers import html_unescape_strip, is_http_url, parse_iso8601_date
-from usp.report import markup
 
 CALLS: dict[str, Callable[[re.Pattern[Any], Any], object]] = {
     "match": re.Pattern.match,
@@ -85,7 +85,7 @@ MADE: dict[str, Callable[[], list[re.Pattern[str]]]] = {
     "usp._formats.document._end_of": lambda: [document._end_of("urlset")],
     "usp._crawl.stored_pages._tag_of": lambda: [stored_pages._tag_of("image:loc")],
     "usp.cli.errors._naming": lambda: [errors._naming("www.example.org")],
-    "usp.report.markup._addresses_at": lambda: [markup._addresses_at("https://www.example.org/")],
+    "usp._base.display._addresses_at": lambda: [display._addresses_at("https://www.example.org/")],
     "usp._base.filters.compiled": lambda: [  # those that begin with re: are the caller's own
         usp._base.filters.compiled("include", glob)
         for glob in ("*/blog/*", "/a*b*c*d", "*a*?*b*[0-9]*c*")

@@ -15,11 +15,10 @@ from usp import snapshot
 from usp._base.names import lazy_getattr, load_extra
 from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
 from usp._crawl.fetch import END, prepared
-from usp._crawl.page_stream import pages_of
-from usp._crawl.website import tree_of
+from usp._crawl.page_stream import PageStream, pages_of
+from usp._crawl.website import sitemap_search, tree_of, website_search
 from usp._snapshot.snapshot_update import UpdatePolicy
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
-from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -185,7 +184,7 @@ async def top_of(
 async def _pages(
     search: Search, web_client: AbstractAsyncWebClient | AbstractWebClient | None
 ) -> AsyncGenerator[SitemapPage, None]:
-    async with _driving(search, web_client, streams=True) as driver:
+    async with _driving(search, web_client, stream=PageStream) as driver:
         stream, stepper = driver.stream, Stepper()
         assert stream is not None
         while not stream.over:
@@ -209,7 +208,7 @@ async def _driving(
     search: Search,
     web_client: AbstractAsyncWebClient | AbstractWebClient | None,
     *,
-    streams: bool = False,
+    stream: type[PageStream] | None = None,
 ) -> AsyncIterator[AsyncioDriver]:
     """Yield the driver of a crawl; a client that was created for it is closed at the end."""
     given = web_client
@@ -219,7 +218,7 @@ async def _driving(
     limits = search.options.effective_limits
     client = prepared(given, search.start_url, limits, awaits=True)
     try:
-        async with AsyncioDriver(search, client, streams=streams) as driver:
+        async with AsyncioDriver(search, client, stream=stream) as driver:
             yield driver
     finally:
         if client is not web_client:

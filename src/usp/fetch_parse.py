@@ -23,7 +23,7 @@ from usp._compat import (
     XMLSitemapParser,
 )
 from usp._crawl.child_filter import refuse, without_fragments
-from usp._crawl.given_documents import parse_document
+from usp._crawl.given_documents import parse_text, text_bytes
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import OneSitemap, Search, tree_of
 from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
@@ -182,14 +182,8 @@ class SitemapStrParser:
     """Parses a sitemap from text; nothing is fetched."""
 
     def __init__(self, static_content: str) -> None:
-        if not isinstance(static_content, str):
-            raise TypeError(
-                f"a sitemap as text must be a str, not {type(static_content).__name__}; "
-                "sitemap_from_bytes takes bytes"
-            )
-        self._content = static_content
+        self._data = text_bytes(static_content)
 
     def sitemap(self) -> AbstractSitemap:
         """Return the node of the sitemap; the children of an index are ``InvalidSitemap`` nodes."""
-        data = self._content.encode("utf-8", "surrogatepass")
-        return parse_document([data], None, content_type="text/plain; charset=utf-8")
+        return parse_text(self._data)

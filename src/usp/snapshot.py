@@ -11,7 +11,14 @@ from usp._base.display import counted, duration, excerpt, get_logger, size
 from usp._base.filters import is_regular
 from usp._base.urls import read_url, with_login
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.website import KNOWN_SITEMAP_PATHS, Search, Website, tree_of
+from usp._crawl.website import (
+    KNOWN_SITEMAP_PATHS,
+    Search,
+    Website,
+    sitemap_search,
+    tree_of,
+    website_search,
+)
 from usp._snapshot.replay import KeptAs, replay
 from usp._snapshot.snapshot_file import OpenSnapshot, merged_limits, open_snapshot
 from usp._snapshot.snapshot_update import HALF, Loss, UpdatePolicy, UpdateRecorder
@@ -22,7 +29,6 @@ from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Failure
 from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, fetched_of, keep_fetched
 from usp.options import CrawlOptions, WebsiteKeywords, combined, shows
-from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -141,6 +147,8 @@ def _with_recorded(
 
 def _search(snapshot: OpenSnapshot, url: str | None, options: CrawlOptions) -> Search:
     """Return where the replay begins, and the options with which it looks for sitemaps."""
+    if url is not None and "://" not in url:
+        url = _with_scheme(snapshot, url)
     if url is None and snapshot.start is not None:
         kind, start = snapshot.start
         try:
@@ -151,13 +159,25 @@ def _search(snapshot: OpenSnapshot, url: str | None, options: CrawlOptions) -> S
             raise SnapshotError(f"{snapshot.file.path}: {error}") from error
     if snapshot.third_party is None:
         return website_search(url or "", options)
-    homepage = url or _only_site(snapshot.file.path, list(snapshot.third_party.sites))
-    if homepage in snapshot.third_party.sitemaps:
+    records = snapshot.third_party
+    homepage = url or _only_site(snapshot.file.path, list(records.sites))
+    if homepage in records.sitemaps:
         return sitemap_search(homepage, options)
     paths = KNOWN_SITEMAP_PATHS if options.use_known_paths else ()
-    there = _present(snapshot.third_party, homepage, paths)
+    there = _present(records, homepage, paths)
     options = replace(options, use_known_paths=False, extra_known_paths=there)
     return website_search(homepage, options)
+
+
+def _with_scheme(snapshot: OpenSnapshot, site: str) -> str:
+    """Return the URL of a website or a sitemap: by https, unless only http is in the file."""
+    records = snapshot.third_party
+    known = () if records is None else (*records.sites, *records.sitemaps)
+    ways = [f"{scheme}://{site}" for scheme in ("https", "http")]
+    starts = (
+        way for way in ways if any(f"{url}/".startswith(f"{way.rstrip('/')}/") for url in known)
+    )
+    return next(starts, ways[0])
 
 
 def _only_site(path: Path, sites: list[str]) -> str:

@@ -8,11 +8,10 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Unpack
 
 from usp._crawl.fetch import client_for
-from usp._crawl.page_stream import pages_of
+from usp._crawl.page_stream import PageStream, pages_of
 from usp._crawl.thread_driver import ThreadDriver
-from usp._crawl.website import tree_of
+from usp._crawl.website import sitemap_search, tree_of, website_search
 from usp.options import CrawlOptions, SitemapKeywords, WebsiteKeywords, combined, shows
-from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
     from usp._crawl.website import OneSitemap, Search, Website
@@ -72,9 +71,8 @@ class PageBlocks:
     """The pages of a crawl in blocks, each with the URL of its sitemap, as they arrive.
 
     For callers that want columns rather than objects. Iterate over it once, and close the iterator
-    unless it is exhausted. ``search`` is that of :func:`usp.tree.website_search` or
-    :func:`usp.tree.sitemap_search`, ``top`` the top of its tree. ``tree`` is None until the last block
-    has been yielded. With ``any_thread``, a client that takes one request at a time may be called in
+    unless it is exhausted. ``top`` is the top of the tree, ``tree`` None until the last block has been
+    yielded. With ``any_thread``, a client that takes one request at a time may be called in
     any thread. With ``unordered``, sitemaps do not wait for those before them.
     """
 
@@ -105,7 +103,7 @@ class PageBlocks:
         search = self._search
         with (
             client_for(self._client, search.start_url, search.options) as client,
-            ThreadDriver(search, client, any_thread=self._any_thread, streams=True) as driver,
+            ThreadDriver(search, client, any_thread=self._any_thread, stream=PageStream) as driver,
         ):
             crawl, stream = driver.crawl, driver.stream
             assert stream is not None

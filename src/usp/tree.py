@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
-from usp._base.urls import without_login
-from usp._crawl.child_filter import refuse
-from usp._crawl.given_documents import parse_document, parse_file
+from usp._crawl.given_documents import parse_document, parse_file, parse_text, text_bytes
 from usp._crawl.thread_driver import crawl_with
-from usp._crawl.website import KNOWN_SITEMAP_PATHS, OneSitemap, Search, Website, in_order, tree_of
-from usp._formats.llms_txt import LLMS_TXT
+from usp._crawl.website import (
+    _UNPUBLISHED_SITEMAP_PATHS,
+    sitemap_search,
+    tree_of,
+    website_search,
+)
 from usp.exceptions import SitemapException
-from usp.fetch_parse import SitemapFetcher, SitemapStrParser
 from usp.helpers import (
     RecurseCallbackType,
     RecurseListCallbackType,
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
     from typing import Unpack
+
+    from usp.fetch_parse import SitemapFetcher, SitemapStrParser
 else:
     __getattr__ = lazy_getattr(__name__)
 
@@ -58,13 +59,6 @@ __all__ = [
     "sitemap_tree_for_sitemap",
     "strip_url_to_homepage",
 ]
-
-log = get_logger(__name__)
-
-_UNPUBLISHED_SITEMAP_PATHS = set(KNOWN_SITEMAP_PATHS)
-"""Where sitemaps are looked for without being declared anywhere."""
-
-_ANY_LENGTH = Limits(url_length=None)
 
 
 class _TreeKeywords(CommonKeywords, total=False):
@@ -110,41 +104,8 @@ def sitemap_tree_for_homepage(
         recurse_list_callback=recurse_list_callback,
         normalize_homepage_url=normalize_homepage_url,
     )
-    top = crawl_with(website_search(homepage_url, options), web_client)
+    top = crawl_with(website_search(homepage_url, options, _UNPUBLISHED_SITEMAP_PATHS), web_client)
     return cast("IndexWebsiteSitemap", tree_of(top))
-
-
-def website_search(homepage_url: str, options: CrawlOptions) -> Search:
-    """Return the search for a website's sitemaps."""
-    refusal = refuse(str(homepage_url), limits=_ANY_LENGTH)
-    if refusal:
-        raise SitemapException(str(refusal))
-    start_url = homepage_url.strip()
-    url = homepage = without_login(start_url)
-    if options.normalize_homepage_url:
-        homepage = strip_url_to_homepage(url)
-        if homepage != url:
-            log.warning("Assuming that the homepage of %s is %s", url, homepage)
-    elif not url.endswith("/"):
-        homepage = f"{url}/"
-    known_paths = in_order(
-        _UNPUBLISHED_SITEMAP_PATHS if options.use_known_paths else (),
-        (*((LLMS_TXT,) if options.use_llms_txt else ()), *(options.extra_known_paths or ())),
-        pages=options.use_known_paths and options.use_html_sitemaps,
-    )
-    begin = partial(Website, homepage_url=homepage, known_paths=known_paths)
-    return Search(begin, start_url, options)
-
-
-def sitemap_search(url: str, options: CrawlOptions, *, guess: bool = False) -> Search:
-    """Return the search for one sitemap.
-
-    Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
-    """
-    refusal = refuse(url)
-    if refusal:
-        raise SitemapException(str(refusal))
-    return Search(partial(OneSitemap, url=without_login(url), guess=guess), url, options)
 
 
 @shows(SitemapKeywords)
@@ -161,12 +122,12 @@ def sitemap_tree_for_sitemap(
     Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
     """
     options = combined(options, keywords, SitemapKeywords)
-    return SitemapFetcher(url, 0, web_client, options=options).sitemap()
+    return tree_of(crawl_with(sitemap_search(url, options), web_client))
 
 
 def sitemap_from_str(content: str) -> AbstractSitemap:
     """Parse a sitemap from text; nothing is fetched."""
-    return SitemapStrParser(content).sitemap()
+    return parse_text(text_bytes(content))
 
 
 def sitemap_from_bytes(

@@ -8,8 +8,8 @@ from check_examples import HOME, Client, found_in_file, locs, replies_of
 import usp
 from memory_web import Doc
 from usp._crawl.stored_pages import SourcePosition
-from usp.checks import fetching
-from usp.checks.fetching import Sample
+from usp.checks import page_columns
+from usp.checks.page_columns import Sample
 from website import Answer, Site
 
 ENTRIES = "<url><loc>https://example.org/page-{n}</loc></url> (x 40)"
@@ -66,7 +66,7 @@ def test_a_sample_has_its_size_and_no_page_twice_or_all_pages(sizes):
 def test_every_page_has_the_same_chance(monkeypatch):
     chosen = Counter()
     for seed in range(400):
-        monkeypatch.setattr(fetching, "_SEED", seed)
+        monkeypatch.setattr(page_columns, "_SEED", seed)
         sample = Sample(10)
         for first in range(0, 100, 25):
             sample.add(Pages(first, 25))

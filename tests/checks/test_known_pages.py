@@ -91,8 +91,11 @@ def test_a_built_folder_shows_what_is_wrong_before_it_is_deployed(found):
 def test_a_list_of_pages_may_be_a_table_and_have_files_and_pages_elsewhere(found, tmp_path):
     table = tmp_path / "crawl.csv"
     urls = [f"{SITE}/tea", f"{SITE}/new", f"{SITE}/logo.png", "https://elsewhere.example/"]
-    table.write_text("Address,Status Code\n" + "".join(f"{url},200\n" for url in urls))
-    assert found({}, "/tea /draft", against=table) == {"SM931 /new", "SM932 /draft"}
+    rows = [f"{url},200,Indexable\n" for url in urls]
+    rows += [f"{SITE}/moved,301,Non-Indexable\n", f"{SITE}/hidden,200,Non-Indexable\n"]
+    table.write_text("Address,Status Code,Indexability\n" + "".join(rows))
+    listed = "/tea /draft /moved"
+    assert found({}, listed, against=table) == {"SM931 /new", "SM932 /draft", "SM932 /moved"}
 
 
 def test_a_feed_may_list_pages_that_were_not_built(found, tmp_path):

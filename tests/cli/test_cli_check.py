@@ -232,6 +232,17 @@ def test_other_files_of_a_static_website_are_not_taken_for_sitemaps(run, put):
     run("check", ".").ends(0, out=FINE.replace("1 sitemap", "1 sitemap and robots.txt"))
 
 
+def test_pages_that_were_built_are_files_and_no_sitemaps(run, put):
+    page = "<!DOCTYPE html><title>Tea</title>"
+    put(
+        {
+            "a.xml": urlset("https://a.example/"),
+            **{f"{name}.html": page for name in ("index", *"xy")},
+        }
+    )
+    assert "SM931 unlisted-page: 2 findings in 2 files\n" in run("check", ".").out
+
+
 def test_a_file_that_is_called_or_declared_a_sitemap_must_be_one(run, put, here):
     for name, is_declared in [("sitemap.xml", False), ("all.xml", True), ("all.txt", True)]:
         put({name: "<browserconfig/>" if name.endswith("xml") else "no URL\n"})

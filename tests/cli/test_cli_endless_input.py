@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from cases import cases
-from usp._inputs import piped
+from usp._inputs.local_files import piped
 from usp.limits import LimitReached, Limits
 from website import urlset
 

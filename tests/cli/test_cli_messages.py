@@ -12,6 +12,7 @@ import rich_click as click
 import usp
 from cases import cases
 from usp import cli
+from usp._base.display import without_origin
 from usp._base.reason import Advice, Topic
 from usp.cli import errors
 from usp.cli.command import OLD_NAMES
@@ -20,7 +21,6 @@ from usp.cli.errors import failure_line
 from usp.fleet.run import failure_row
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import InvalidSitemap
-from usp.report.markup import without_origin
 from usp.web_client.abstract_client import WebClientErrorResponse, failure_reason
 from website import Answer, index, nobody, urlset
 

@@ -49,6 +49,11 @@ def test_problems_inside_of_documents_are_shown_if_these_are_small_or_when_asked
     )
 
 
+def test_urls_are_shown_as_browsers_show_them(run, put):
+    put({"a.xml": index("https://example.org/caf%C3%A9%20%E2%80%AE.xml")})
+    assert "/café%20%E2%80%AE.xml" in run("tree", "a.xml").out
+
+
 def test_an_index_whose_files_are_not_there_is_incomplete(run, put):
     put({"index.xml": index("http://h/a.xml", "http://h/b.xml"), "a.xml": urlset("http://h/1")})
     ended = run("tree", ".", "--strict").ends(3)

@@ -92,6 +92,11 @@ WRONG = {
     "--severity: no rule has the code or name 'SM998'": [
         ["check", ".", "--severity", "SM998=info"]
     ],
+    "there is no dataset 'nope' that could be read as it was at '7d'": [["ls", "nope@7d"]],
+    "no format given for 'out.foo'; use -f": [
+        ["check", ".", "-o", "out.foo"],
+        ["diff", ".", ".", "-o", "out.foo"],
+    ],
     "'nope' is neither an HTTP URL nor an existing file": [["ls", ".", "--site", "nope"]],
     "only one input can be standard input": [
         ["diff", "-", "-"],

@@ -62,6 +62,8 @@ TABLES = {  # text: names of pages, and the lines of what is wrong
     f"\turl\nsep=\t{OURS}1\n0\t{OURS}2\n": ("12", []),
     f"url,title\r{OURS}1,a\rx,b\r{OURS}2,c\r": ("12", [3]),
     f"Top pages,Clicks\n{OURS}1,3\n{OURS}2,1\n": ("12", []),
+    f"Address,Status Code\n{OURS}1,200\n{OURS}2,301\n{OURS}3,0\n{OURS}4,\n": ("14", []),
+    f"Address,Indexability\n{OURS}1,Indexable\n{OURS}2,Non-Indexable\n": ("1", []),
     f"Clicks;Landing page\n3;{OURS}1\n1;/2\n": ("1", [3]),
     f"Page,URL\nhome,{OURS}1\n": ("1", []),
     f"{OURS}1\n{OURS}2\n": ("12", []),  # no table: a list of URLs

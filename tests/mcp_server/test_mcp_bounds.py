@@ -12,7 +12,7 @@ from usp.mcp import server as serving
 from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall
 from usp.mcp.tool_values import MOST_BYTES
 from usp.web_client.zones import Zones
-from website import ONE_PAGE, Answer, index, robots, story, urlset
+from website import ONE_PAGE, Answer, Everywhere, index, robots, story, urlset
 
 
 def test_only_public_addresses_are_connected_to_unless_the_operator_allows_more(serve, talk):
@@ -130,6 +130,11 @@ def test_a_website_that_does_not_respond_is_an_error_and_one_without_sitemaps_is
         assert "Check the scheme and the port" in said
     assert server.result("summarise_site", url=site.base)["sitemaps"] == 0
     assert server.result("list_pages", url=site.base)["total"] == 0
+    same = serve({})
+    same.answers = Everywhere({"*": "<html>Tea</html>"})
+    said = server.result("summarise_site", url=same.base)["verdict"]
+    assert "answers every path with the same HTML page" in said
+    assert said.endswith("If there is a sitemap elsewhere, give its URL.")
 
 
 def test_a_login_in_the_url_is_used_and_never_shown(serve, talk):

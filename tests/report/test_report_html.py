@@ -140,8 +140,9 @@ def test_every_month_has_a_place_in_the_chart_and_dates_far_apart_are_counted_by
         ("<lastmod>soon</lastmod>", "No page has a last-modified date."),
         ("<lastmod>2024-05-0{n}</lastmod>", "All 3 dated pages are from 2024-05."),
         ("", "No page has a priority."),
-        ("<priority>0.5</priority>", "Every page has priority 0.5, the default."),
-        ("<priority>0.8</priority>", "Every page has a priority of 0.8 to 0.89."),
+        ("<priority>0.5</priority>", "Every page has a priority of 0.5, the default."),
+        ("<priority>0.8</priority>", "Every page has a priority of 0.8."),
+        ("<priority>0.8{n}</priority>", "Every page has a priority of 0.81 to 0.83."),
         ("<priority>1.0</priority>", "Every page has a priority of 1.0."),
         ("", "No page has a change frequency."),
         ("<changefreq>daily</changefreq>", "Every page has the change frequency daily."),
@@ -154,6 +155,11 @@ def test_a_chart_that_would_be_empty_or_one_bar_is_a_sentence(fields, sentence):
     assert f"<li>{sentence}</li>" in text
     assert charts(text) == {}
     assert 'class="chart"' not in text
+
+
+def test_two_pages_are_both():
+    text = html(dated("2024-05-01", "2024-05-02"))
+    assert "<li>Both dated pages are from 2024-05.</li>" in text
 
 
 def test_a_report_replaces_the_one_before_unless_it_cannot_be_written(tmp_path, monkeypatch):

@@ -28,6 +28,7 @@ def test_the_tree_unfolds_without_scripts():
     assert text.count("<details") == 2
     assert "1 page<" in text
     assert "gone" in text
+    assert "/café.xml" in repr_html(website(sitemap("caf%C3%A9.xml")))
 
 
 def test_small_documents_are_counted_and_large_ones_and_those_of_no_known_size_are_not(serve):

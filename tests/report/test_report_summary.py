@@ -10,6 +10,7 @@ from report_trees import SITE, expected, hostile_website, sitemap, website, with
 
 import usp
 from profiles import examples
+from usp._content import Tally
 from usp.objects.exchange import Exchange
 from usp.objects.page import SitemapPage
 from usp.objects.problem import Failure, FailureCode
@@ -21,7 +22,6 @@ from usp.objects.sitemap import (
 )
 from usp.report import FetchLog, summarise
 from usp.report.charts import FetchedDocument
-from usp.report.content import Tally
 
 
 def numbers(summary) -> dict[str, Counter]:

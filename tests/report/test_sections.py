@@ -3,7 +3,7 @@
 import pytest
 
 from usp._base.urls import section_of
-from usp.report.content import Sections, folder_counts
+from usp._content import Sections, folder_counts
 
 SITE = "https://example.org"
 

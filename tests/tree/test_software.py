@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from usp._crawl.software import SOFTWARE
+from usp._crawl.hints import SOFTWARE
 from usp._crawl.website import KNOWN_SITEMAP_PATHS
 from usp.tree import sitemap_tree_for_homepage
 from website import Answer, atom, robots, rss, urlset

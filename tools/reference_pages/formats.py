@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tools.reference_pages.markup import table
 
-from usp._crawl.software import SOFTWARE
+from usp._crawl.hints import SOFTWARE
 from usp._crawl.website import HTML_SITEMAP_PATHS, KNOWN_SITEMAP_PATHS
 from usp.objects.extensions import EXTENSIONS, SELF, Kind, Table
 

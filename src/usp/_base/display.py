@@ -7,6 +7,7 @@ Text of websites that is kept, shown or logged is bounded and has no control cha
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -108,6 +109,21 @@ def printable(text: str) -> str:
     return "".join(
         char if char.isprintable() else quote(char, errors="surrogatepass") for char in text
     )
+
+
+def without_origin(text: str, start: str) -> str:
+    """Return text with the URLs of a website shortened to their paths.
+
+    ``start`` is the homepage. Its own URL is left as it is: a lone slash would say nothing.
+    """
+    if "://" not in start or not start.endswith("/"):
+        return text
+    return _addresses_at(start).sub("/", text)
+
+
+def _addresses_at(start: str) -> re.Pattern[str]:
+    """Return the pattern of the beginning of URLs of a website, its own aside."""
+    return re.compile(rf"(?<![\w:/]){re.escape(start)}(?=[^\s'\"()<>,;:.]|\.\w)")
 
 
 # The loggers of the library: their records are safe to show -----------------------------------------

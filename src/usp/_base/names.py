@@ -111,7 +111,11 @@ _SOURCES = {  # by module: where its names are from; those of a key with a dot a
         "functools": "cache",
         "": "abc logging os pickle tempfile",
     },
-    "usp.tree": {"": "logging"},
+    "usp.tree": {
+        "usp._crawl.website": "log",
+        "usp.fetch_parse": "SitemapFetcher SitemapStrParser",
+        "": "logging",
+    },
     "usp.web_client": {"usp.web_client.": "abstract_client requests_client"},
     "usp.web_client.abstract_client": {"usp._http.identity": "RequestWaiter", "": "random time"},
     "usp.web_client.requests_client": {

@@ -534,6 +534,15 @@ DOCUMENTS = (".xml", ".txt", ".rss", ".atom", ".opml")  # suffixes of sitemaps, 
 ARCHIVES = (".warc", ".wacz", ".warc.zst")  # of web archives: files, never hosts
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")  # which are no hosts, too
 PAGES = (".html", ".htm", ".xhtml")  # suffixes of pages, which stand for their website
+MEDIA = frozenset(
+    f".{suffix}"
+    for suffix in (
+        *("avif", "bmp", "gif", "heic", "ico", "jpeg", "jpg", "png", "svg", "tif", "tiff", "webp"),
+        *("flac", "m4a", "m4v", "mov", "mp3", "mp4", "ogg", "wav", "webm"),
+        *("css", "eot", "js", "map", "mjs", "otf", "pdf", "ttf", "wasm", "woff", "woff2", "zip"),
+    )
+)
+"""Suffixes of what else a website has, much of it large; it is read only if an index lists it."""
 
 
 def looks_like_sitemap(url: str) -> bool:

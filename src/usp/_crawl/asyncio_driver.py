@@ -16,6 +16,7 @@ from usp._crawl.thread_driver import DriverCore
 
 if TYPE_CHECKING:
     from usp._crawl.orders import Arrival, Failed, FetchOrder, Received
+    from usp._crawl.page_stream import PageStream
     from usp._crawl.thread_driver import FetchUpdate
     from usp._crawl.website import Search
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
@@ -35,7 +36,7 @@ class AsyncioDriver(DriverCore):
         search: Search,
         client: AbstractAsyncWebClient | AbstractWebClient,
         *,
-        streams: bool = False,
+        stream: type[PageStream] | None = None,
     ) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
         self._updates: deque[FetchUpdate] = deque()
@@ -43,7 +44,7 @@ class AsyncioDriver(DriverCore):
         soon: Any = asyncio.get_running_loop().call_soon_threadsafe
         self._announce = partial(soon, self._put)
         self.wake = partial(soon, self._awake.set)
-        super().__init__(search, client, streams=streams)
+        super().__init__(search, client, stream)
 
     async def __aenter__(self) -> Self:
         self._shown.__enter__()

@@ -44,6 +44,22 @@ def parse_document(
     return unfetched_tree(received, limits, resolves=url is not None)
 
 
+def text_bytes(content: str) -> bytes:
+    """Return the bytes of a sitemap that is given as text; raises ``TypeError`` if it is not."""
+    given: object = content
+    if not isinstance(given, str):
+        kind = type(given).__name__
+        raise TypeError(
+            f"a sitemap as text must be a str, not {kind}; sitemap_from_bytes takes bytes"
+        )
+    return content.encode("utf-8", "surrogatepass")
+
+
+def parse_text(data: bytes) -> AbstractSitemap:
+    """Parse what :func:`text_bytes` returned."""
+    return parse_document([data], None, content_type="text/plain; charset=utf-8")
+
+
 def parse_file(
     path: Path, limits: Limits | None = None, store: Store | None = None
 ) -> AbstractSitemap:

@@ -18,7 +18,6 @@ from usp._base.display import excerpt
 from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
-from usp._crawl.neighbours import NamedHosts
 from usp._crawl.orders import (
     Arrival,
     ClientRaised,
@@ -71,7 +70,11 @@ class DocumentProbe:
         **options: Any,
     ) -> None:
         options.setdefault("skip_pages", limits.pages is None and not names_hosts)
-        self._hosts = NamedHosts() if names_hosts else None
+        self._hosts: NamedHosts | None = None
+        if names_hosts:
+            from usp._crawl.hints import NamedHosts  # noqa: PLC0415 - few ask for neighbours
+
+            self._hosts = NamedHosts()
         self.parser = DocumentParser(base, fast=True, limits=limits, **options)
         self._base = base
         self._limits = limits

@@ -24,7 +24,6 @@ from usp._crawl.orders import (
     HasEarlierResults,
     Received,
 )
-from usp._crawl.page_stream import PageStream
 from usp._crawl.receiver import FetchContext, failure_from
 from usp._store import Store
 from usp.objects.failure_codes import FailureCode
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from usp._crawl.page_stream import PageStream
     from usp._crawl.website import OneSitemap, Search, Website
     from usp.web_client.abstract_client import AbstractWebClient
 
@@ -51,10 +51,8 @@ _IDLE = 1.0  # seconds without a new page after which progress is not shown
 class DriverCore:
     """Passes orders, results and events between a crawl and its driver, and keeps the time.
 
-    ``top`` is the top of the tree. With ``streams``, pages are read while they are received: they are
-    in the ``stream``. What is recorded is in place when the driver is closed.
-
-    The very first request has a head start: if the host cannot be reached, no others are sent.
+    ``top`` is the top of the tree. With a kind of ``stream``, pages are read while documents are
+    received: they are in it. What is recorded is in place when the driver is closed.
     """
 
     wake: Callable[[], object]
@@ -62,7 +60,7 @@ class DriverCore:
 
     _announce: Callable[[FetchOrder, Arrival], object] | None = None
 
-    def __init__(self, search: Search, client: Any, *, streams: bool) -> None:
+    def __init__(self, search: Search, client: Any, stream: type[PageStream] | None) -> None:
         options, most = search.options, concurrency_of(client)
         self._listeners = [] if options.on_event is None else [options.on_event]
         self._shown: AbstractContextManager[None] = nullcontext()
@@ -75,7 +73,7 @@ class DriverCore:
             self._listeners.append(self._progress)
         self.crawl = Crawl(options, per_host=most, start=read_url(search.start_url))
         self.top = search.begin(self.crawl)
-        self.stream = PageStream(self.crawl, time.monotonic) if streams else None
+        self.stream = None if stream is None else stream(self.crawl, time.monotonic)
         self._most = most * _TOTAL_FACTOR if most > 1 else 1  # requests in progress, in total
         self._busy = 0
         self._is_stopped = False  # the results are no longer wanted
@@ -94,7 +92,7 @@ class DriverCore:
             client.set_conditions(earlier.conditions())
         limits = self.crawl.limits
         given = (client, Store(spool=limits.spool_bytes), limits, self._stop_reason)
-        announce, names = self._announce if streams else None, search.options.use_neighbours
+        announce, names = self._announce if stream else None, search.options.use_neighbours
         self._context = FetchContext(*given, announce, earlier, names_hosts=names)
 
     def _is_idle(self) -> bool:
@@ -188,7 +186,7 @@ class ThreadDriver(DriverCore):
         client: AbstractWebClient,
         *,
         any_thread: bool = False,
-        streams: bool = False,
+        stream: type[PageStream] | None = None,
     ) -> None:
         self._in_threads = any_thread or concurrency_of(client) > 1
         self._to_fetch: queue.SimpleQueue[FetchOrder | None] = queue.SimpleQueue()
@@ -197,7 +195,7 @@ class ThreadDriver(DriverCore):
         self.wake = partial(self._updates.put, None)
         if self._in_threads:
             self._announce = self._put
-        super().__init__(search, client, streams=streams)
+        super().__init__(search, client, stream)
 
     def __enter__(self) -> Self:
         self._shown.__enter__()

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from usp._base.display import counted
-from usp._base.urls import without_fragment
-from usp._crawl.child_filter import without_fragments
-from usp._crawl.neighbours import neighbours_of
+from usp._base.display import counted, get_logger
+from usp._base.urls import without_fragment, without_login
+from usp._crawl.child_filter import refuse, without_fragments
 from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
-from usp._crawl.software import paths_of_software
 from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
 from usp._formats.document import Role
+from usp._formats.plain_text import LLMS_TXT
+from usp.exceptions import SitemapException
+from usp.helpers import strip_url_to_homepage
+from usp.limits import Limits
 from usp.objects.problem import Failure, FailureCode, ProblemCode
 from usp.objects.sitemap import (
     AbstractSitemap,
@@ -61,6 +63,8 @@ KNOWN_SITEMAP_PATHS = (
 )
 """Known paths in the order in which they are tried: the most usual and the most general first."""
 
+_UNPUBLISHED_SITEMAP_PATHS = set(KNOWN_SITEMAP_PATHS)
+"""Where sitemaps are looked for without being declared anywhere; programs may add to it."""
 
 HTML_SITEMAP_PATHS = (
     "sitemap.html",
@@ -89,6 +93,11 @@ def in_order(paths: Iterable[str], extra: Iterable[str] = (), *, pages: bool = F
     return list(dict.fromkeys(path.lstrip("/") for path in (*ordered, *extra)))
 
 
+_ANY_LENGTH = Limits(url_length=None)
+
+log = get_logger("usp.tree")  # as programs know it
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """What a crawl looks for, and with which options.
@@ -102,6 +111,44 @@ class Search:
     start_url: str
     options: CrawlOptions
     record: Callable[[Crawl, Website | OneSitemap], SnapshotRecorder] | None = None
+
+
+def website_search(
+    homepage_url: str, options: CrawlOptions, known: Iterable[str] | None = None
+) -> Search:
+    """Return the search for a website's sitemaps; ``known`` are the paths that are always tried.
+
+    Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
+    """
+    refusal = refuse(str(homepage_url), limits=_ANY_LENGTH)
+    if refusal:
+        raise SitemapException(str(refusal))
+    start_url = homepage_url.strip()
+    url = homepage = without_login(start_url)
+    if options.normalize_homepage_url:
+        homepage = strip_url_to_homepage(url)
+        if homepage != url:
+            log.warning("Assuming that the homepage of %s is %s", url, homepage)
+    elif not url.endswith("/"):
+        homepage = f"{url}/"
+    known_paths = in_order(
+        (_UNPUBLISHED_SITEMAP_PATHS if known is None else known) if options.use_known_paths else (),
+        (*((LLMS_TXT,) if options.use_llms_txt else ()), *(options.extra_known_paths or ())),
+        pages=options.use_known_paths and options.use_html_sitemaps,
+    )
+    begin = partial(Website, homepage_url=homepage, known_paths=known_paths)
+    return Search(begin, start_url, options)
+
+
+def sitemap_search(url: str, options: CrawlOptions, *, guess: bool = False) -> Search:
+    """Return the search for one sitemap.
+
+    Raises ``SitemapException`` if the URL is not an HTTP(S) URL.
+    """
+    refusal = refuse(url)
+    if refusal:
+        raise SitemapException(str(refusal))
+    return Search(partial(OneSitemap, url=without_login(url), guess=guess), url, options)
 
 
 def tree_of(top: Website | OneSitemap) -> AbstractSitemap:
@@ -210,7 +257,11 @@ class Website:
         more, self._has_neighbours = self._has_neighbours, False
         tops = [top for top in self._tops if top is self._homepage or self.includes(top)]
         slots = sorted(chain.from_iterable(map(slots_from, tops)), key=lambda slot: slot.position)
-        found = neighbours_of(self.url, slots) if more else []
+        found: list[str] = []
+        if more:
+            from usp._crawl.hints import neighbours_of  # noqa: PLC0415 - few ask for them
+
+            found = neighbours_of(self.url, slots)
         most = self.crawl.limits.neighbours
         if most is not None and len(found) > most:
             reason = self.crawl.limits.reached("neighbours")
@@ -225,6 +276,8 @@ class Website:
         homepage = self._homepage.received if self._homepage else None
         if not more or homepage is None or any(map(self._is_found, self._tops)):
             return False
+        from usp._crawl.hints import paths_of_software  # noqa: PLC0415 - most have sitemaps
+
         paths = paths_of_software(homepage.exchange.headers, homepage.probe.software)
         wanted = [path for path in paths if path not in self._known_paths]
         self._want_paths(wanted)

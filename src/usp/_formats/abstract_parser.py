@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from usp._base.loc_urls import absolute_url
 from usp._base.reason import Reason
@@ -243,3 +245,11 @@ class FormatParser:
     def close(self) -> Iterable[Entry]:
         """Return the rest, and note what is missing."""
         raise NotImplementedError
+
+
+@cache
+def parser_at(place: str) -> type[Any]:
+    """Return the parser at a place such as ``feeds:RssParser``, which is loaded with the first one."""
+    module, _, name = place.partition(":")
+    parser: type[Any] = getattr(import_module(f"usp._formats.{module}"), name)
+    return parser

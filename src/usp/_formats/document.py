@@ -20,6 +20,7 @@ from usp._formats.abstract_parser import (
     Entry,
     FormatParser,
     ReadOptions,
+    parser_at,
     pieces,
 )
 from usp._formats.decode import Decoder
@@ -31,9 +32,7 @@ from usp._formats.html import (
     html_refusal,
     is_challenge,
 )
-from usp._formats.json_feeds import JsonFeedParser, is_json_feed
-from usp._formats.llms_txt import LlmsTxtParser, is_list_of_links
-from usp._formats.plain_text import PlainTextParser, has_url
+from usp._formats.plain_text import PlainTextParser, has_url, is_list_of_links
 from usp._formats.robots import RobotsParser, has_directive
 from usp._formats.root import RootFinder, usual_beginning
 from usp._formats.xml.scanner import DEAF
@@ -73,6 +72,23 @@ _BLANK = Reason(
 _NEITHER = Reason(FailureCode.NOT_A_SITEMAP, "it is neither XML nor a list of URLs")
 _EMPTY = Reason(FailureCode.EMPTY_DOCUMENT, "it is empty")
 _PAGE = re.compile(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+
+
+_JSON_VERSION = re.compile(r'"version"\s*+:\s*+"[^"]{0,20}\bjsonfeed\.org', re.IGNORECASE)
+_JSON_ITEMS = re.compile(r'"items"\s*+:\s*+\[\s*+\{')
+_JSON_ITEM = re.compile(  # a feed may end with its version
+    r'"(?:content_(?:html|text)|date_published)"\s*+:'
+)
+
+
+def is_json_feed(start: str, content_type: str | None) -> bool:
+    """Return whether a text is a JSON Feed, by its version, its label, or its items."""
+    label = (content_type or "").partition(";")[0].strip().lower()
+    return start[:1] == "{" and bool(
+        label == "application/feed+json"
+        or _JSON_VERSION.search(start)
+        or (_JSON_ITEMS.search(start) and _JSON_ITEM.search(start))
+    )
 
 
 def _is_clear(start: str) -> bool:
@@ -322,7 +338,7 @@ class DocumentParser:
         if start[:1] == "<" and self._is_sitemap:
             return self._kind_of_markup(start, final=final)
         if self._is_sitemap and is_json_feed(start[:_LOOK], self._content_type):
-            return JsonFeedParser
+            return parser_at("json_feeds:JsonFeedParser")
         if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
             self._look = _LOOK_LONG
         if not final and len(start) < self._look:
@@ -358,7 +374,7 @@ class DocumentParser:
         elif _ENTRY.search(start):
             kind = RootFinder
         elif is_list_of_links(start, self.url):
-            kind = LlmsTxtParser
+            kind = parser_at("llms_txt:LlmsTxtParser")
         elif has_url(start):
             kind = PlainTextParser
         return kind

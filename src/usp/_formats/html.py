@@ -21,6 +21,7 @@ from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import ProblemCode, Problems
 from usp.objects.sitemap import IndexWebsiteSitemap, PagesHTMLSitemap
 
+PAGE_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 MAX_HEAD = 512 * 1024
 """How many characters of a page are read for what stands in its head."""
 

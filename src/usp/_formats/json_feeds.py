@@ -44,12 +44,6 @@ _NEAR = 16  # characters before the end at which an error may be that more is to
 _CONTENT = "content_html or content_text"
 _OF_FEED = frozenset({"version", "title", "language", "authors", "author"})
 _ADDRESSES = frozenset({"url", "external_url", "image", "banner_image"})
-_VERSION = re.compile(r'"version"\s*+:\s*+"[^"]{0,20}\bjsonfeed\.org', re.IGNORECASE)
-_ITEMS = re.compile(r'"items"\s*+:\s*+\[\s*+\{')
-_ITEM = re.compile(
-    r'"(?:content_(?:html|text)|date_published)"\s*+:'
-)  # a feed may end with its version
-_MEDIA_TYPE = "application/feed+json"
 
 _BLANK = re.compile(r"\s*+")
 _BETWEEN = re.compile(r"[\s,]*+")
@@ -74,16 +68,6 @@ class _NumberText(str):
 
 
 _DECODER = json.JSONDecoder(strict=False, parse_int=_NumberText, parse_float=_NumberText)
-
-
-def is_json_feed(start: str, content_type: str | None) -> bool:
-    """Return whether a text is a JSON Feed, by its version, its label, or its items."""
-    label = (content_type or "").partition(";")[0].strip().lower()
-    return start[:1] == "{" and bool(
-        label == _MEDIA_TYPE
-        or _VERSION.search(start)
-        or (_ITEMS.search(start) and _ITEM.search(start))
-    )
 
 
 # Values ---------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from usp._base.urls import url_parts
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, FormatParser, LinkEntry, ignore
-from usp._formats.plain_text import Lines
+from usp._formats.plain_text import LLMS_TXT, Lines
 from usp._formats.xml.references import attribute_value
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
@@ -21,9 +21,6 @@ from usp.objects.sitemap import (
 
 if TYPE_CHECKING:
     from usp._formats.abstract_parser import Entry
-
-LLMS_TXT = "llms.txt"
-"""The path of such a list, below that of the website or of a part of it."""
 
 _LINK = re.compile(
     r"(?<![!\\])\[((?:[^\[\]\\]++|\\.|\[[^\[\]]*+\](?:\([^()\s]*+\))?+)*+)\]"  # the text, or an image
@@ -47,16 +44,6 @@ _MARKS = re.compile(
     r"!?\[([^\[\]]*+)\](?:\([^()]*+\))?+|\\([!-/:-@\[-`{-~])|[*`]|(?<!\w)_++|_++(?!\w)"
     r"|</?[a-zA-Z][^<>]*+>?+"
 )
-_BEGINNING = re.compile(r"^\s{0,3}#(?:\s|$)", re.MULTILINE)
-_ENTRY = re.compile(r"^[ \t]*+[-*+][ \t]++\[[^\n]*?\]\(", re.MULTILINE)
-
-
-def is_list_of_links(start: str, url: str | None) -> bool:
-    """Return whether a text is Markdown with a title and a list of links; one by its name."""
-    is_named = url is not None and url_parts(url).path.endswith(f"/{LLMS_TXT}")
-    has_title = _BEGINNING.search(start) is not None
-    has_links = _ENTRY.search(start) is not None
-    return (has_title or has_links) if is_named else (has_title and has_links)
 
 
 def _plain(text: str) -> str | None:

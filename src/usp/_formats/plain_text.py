@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from usp._base.loc_urls import absolute_url, begins_with_host
-from usp._base.urls import can_be_requested
+from usp._base.urls import can_be_requested, url_parts
 from usp._formats.abstract_parser import NO_FIELDS, BlockText, FormatParser, LinkEntry, PageBatch
 from usp._formats.xml import cut
 from usp.objects.problem import ProblemCode, Problems
@@ -70,6 +71,21 @@ def has_url(text: str) -> bool:
     """Return whether any line of a text is a URL, or a host and a path."""
     lines = (line.strip().strip("\ufeff") for line in text.splitlines())
     return any(can_be_requested(line) or ("/" in line and is_on_host(line, None)) for line in lines)
+
+
+LLMS_TXT = "llms.txt"
+"""The path of a list of links in Markdown, below that of the website or of a part of it."""
+
+_TITLE = re.compile(r"^\s{0,3}#(?:\s|$)", re.MULTILINE)
+_LISTED_LINK = re.compile(r"^[ \t]*+[-*+][ \t]++\[[^\n]*?\]\(", re.MULTILINE)
+
+
+def is_list_of_links(start: str, url: str | None) -> bool:
+    """Return whether a text is Markdown with a title and a list of links; one by its name."""
+    is_named = url is not None and url_parts(url).path.endswith(f"/{LLMS_TXT}")
+    has_title = _TITLE.search(start) is not None
+    has_links = _LISTED_LINK.search(start) is not None
+    return (has_title or has_links) if is_named else (has_title and has_links)
 
 
 def is_on_host(line: str, base: str | None) -> bool:

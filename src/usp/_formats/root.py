@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp._base.display import excerpt
 from usp._base.reason import Reason
-from usp._formats.abstract_parser import FormatParser, ignore
-from usp._formats.feeds import AtomParser, RssParser
+from usp._formats.abstract_parser import FormatParser, ignore, parser_at
 from usp._formats.html import HTML
-from usp._formats.opml import OpmlParser
 from usp._formats.xml.namespaces import Name, Scope, Space
 from usp._formats.xml.raw_entries import MAX_NAME
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.scanner import DEAF, TAG, Scanner, TokenHandler
-from usp._formats.xml_sitemaps import SitemapIndexParser, UrlsetParser
 from usp.objects.problem import FailureCode, ProblemCode, Problems
 
 if TYPE_CHECKING:
@@ -30,14 +27,15 @@ DOCTYPE = Reason(
 )
 """Why a document with its own declarations is refused, in the words of 1.8.1."""
 
-ROOTS: Mapping[str, type[XmlParser]] = {
-    "urlset": UrlsetParser,
-    "sitemapindex": SitemapIndexParser,
-    "rss": RssParser,
-    "RDF": RssParser,
-    "feed": AtomParser,
-    "opml": OpmlParser,
+ROOTS: Mapping[str, str] = {
+    "urlset": "xml_sitemaps:UrlsetParser",
+    "sitemapindex": "xml_sitemaps:SitemapIndexParser",
+    "rss": "feeds:RssParser",
+    "RDF": "feeds:RssParser",
+    "feed": "feeds:AtomParser",
+    "opml": "opml:OpmlParser",
 }
+"""The elements that are roots, and the places of what reads documents with them."""
 
 _IN_ANY_CAPITALS = {name.lower(): parser for name, parser in ROOTS.items()}
 
@@ -89,13 +87,18 @@ def _usual_root(name: str, attributes: str) -> _Root | None:
         return None
     scope = Scope().below(attributes, given) if "xmlns" in attributes else Scope()
     meaning = scope.name(name)
-    parser = ROOTS.get(meaning.local)
+    parser = _parser_of(meaning.local)
     if parser is None:
         return None
     example = parser()
     example.start(name, attributes, empty=False)
     example.learn()
     return _Root(_foreign_namespace(meaning, parser), example)
+
+
+def _parser_of(name: str, roots: Mapping[str, str] = ROOTS) -> type[XmlParser] | None:
+    """Return what reads documents with a root of this name; None if nothing does."""
+    return parser_at(roots[name]) if name in roots else None
 
 
 def _foreign_namespace(root: Name, parser: type[XmlParser]) -> tuple[str, str] | None:
@@ -194,10 +197,10 @@ class RootFinder(TokenHandler, FormatParser):
         if "xmlns" in attributes:
             scope = scope.below(attributes, read_attributes(attributes, ignore))
         root = scope.name(name)
-        parser = ROOTS.get(root.local)
+        parser = _parser_of(root.local)
         case_insensitive = parser is None
         if parser is None:
-            parser = _IN_ANY_CAPITALS.get(root.local.lower())
+            parser = _parser_of(root.local.lower(), _IN_ANY_CAPITALS)
         if self._is_far_from_root():
             self._refuse_rootless()
         elif parser is not None and (not self._open or self._is_wrapped(parser)):
@@ -224,7 +227,7 @@ class RootFinder(TokenHandler, FormatParser):
         """Hand over to the concrete parser, with all that was noted so far."""
         if self._wrapper is not None and not self._stray:
             self._before.add(ProblemCode.TEXT_BEFORE_DOCUMENT, self._wrapper_line)
-        if self._rss_doctype is not None and parser is not RssParser:
+        if self._rss_doctype is not None and parser is not parser_at(ROOTS["rss"]):
             self._before.add(ProblemCode.DOCTYPE_IGNORED, self._rss_doctype)
         self.problems.add_all(self._before.listed())
         self.scanner.problems = self.problems
@@ -247,7 +250,7 @@ class RootFinder(TokenHandler, FormatParser):
             self._note_stray()
         elif local in _LOST_ROOTS and root.space in _OWN and not (self._open or empty):
             lost = _LOST_ROOTS[local]
-            concrete = self._begin(ROOTS[lost])
+            concrete = self._begin(parser_at(ROOTS[lost]))
             concrete.start_without_root(name[: name.rfind(":") + 1] + lost)
             concrete.start(name, attributes, empty)
         else:

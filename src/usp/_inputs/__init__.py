@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
-from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from usp._base import urls
-from usp._base.files import is_ready, is_remote, open_pipe
+from usp._base.files import is_remote
 from usp._base.filters import period
-from usp._crawl.given_documents import parse_document
 from usp._crawl.thread_driver import crawl_with
+from usp._crawl.website import sitemap_search, website_search
 from usp._crawl.website import tree_of as finished
-from usp._formats.decode import Decoder
-from usp._formats.document import Role
-from usp._store import CHUNK
-from usp.limits import DEFAULT, LimitReached, Limits
+from usp.limits import Limits
 from usp.objects.abstract_sitemap import AbstractSitemap
 from usp.options import CrawlOptions
-from usp.tree import sitemap_search, website_search
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -36,11 +26,6 @@ if TYPE_CHECKING:
     from usp._crawl.website import Search
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 
-_TIMES = ("seconds", "document_seconds")
-_HEAD = 64 * 1024  # bytes that are examined to recognize a robots.txt
-_ROBOTS = re.compile(
-    r"^[^\S\n]*(?:user-agent|(?:dis)?allow|sitemap)\s*:", re.IGNORECASE | re.MULTILINE
-)
 
 Source: TypeAlias = AbstractSitemap | str | PathLike[str]
 """A tree; the URL of a website or of a sitemap; the path of a snapshot, a sitemap or a folder."""
@@ -105,7 +90,10 @@ def read_input(text: str) -> Input:
     if is_remote(stripped) or (at and (is_remote(root) or _is_dataset(Path(root)))):
         is_whole = not at or ("/" in time and is_remote(stripped))
         return _dataset_input(stripped if is_whole else root, "" if is_whole else time)
-    return read_web_input(stripped if "://" in stripped else _with_scheme(stripped))
+    url = stripped if "://" in stripped else _with_scheme(stripped)
+    if root and not url and ":" not in root and _is_time(time):  # and no password
+        raise ValueError(f"there is no dataset {root!r} that could be read as it was at {time!r}")
+    return read_web_input(url)
 
 
 def read_web_input(given: str) -> Input:
@@ -122,6 +110,14 @@ def read_web_input(given: str) -> Input:
 
 def _is_dataset(path: Path) -> bool:
     return (path / "visits" / "_delta_log").is_dir()
+
+
+def _is_time(text: str) -> bool:
+    try:
+        period("the time after @", text)
+    except ValueError:
+        return False
+    return True
 
 
 def _dataset_input(root: str, time: str = "") -> Input:
@@ -227,11 +223,11 @@ def _local_tree(start: Input, options: CrawlOptions, site: str | None = None) ->
         from usp.snapshot import load  # noqa: PLC0415
 
         return load(start.path, site, **given_options(options))
-    if start.path is not None and start.path.is_dir():
-        from usp._inputs.folder import tree_of_folder  # noqa: PLC0415
+    from usp._inputs import local_files  # noqa: PLC0415
 
-        return tree_of_folder(start.path, limits)
-    return _document_tree(start.path, limits)
+    if start.path is not None and start.path.is_dir():
+        return local_files.tree_of_folder(start.path, limits)
+    return local_files.tree_of_document(start.path, limits)
 
 
 def _only_limits(options: CrawlOptions | None) -> CrawlOptions:
@@ -248,73 +244,3 @@ def given_options(options: CrawlOptions) -> dict[str, Any]:
         if (value := getattr(options, field.name)) != getattr(usual, field.name)
         and value is not None
     }
-
-
-# A document: a file, a pipe, the standard input -----------------------------------------------------
-
-
-def _document_tree(path: Path | None, limits: Limits) -> AbstractSitemap:
-    """Return the tree of a file, a pipe, or the standard input: a sitemap, a robots.txt, a table."""
-    from usp._inputs import table_input  # noqa: PLC0415 - most inputs are on the web
-
-    name = "-"
-    if path is not None:  # a pipe has no other name
-        name = (path.resolve() if path.is_file() else path.absolute()).as_uri()
-    with ExitStack() as files:
-        if path is not None and path.is_file():
-            chunks = iter(partial(files.enter_context(path.open("rb")).read, CHUNK), b"")
-        else:
-            chunks = piped(path or sys.stdin.buffer, limits)
-        begun = bytearray()
-        try:
-            while len(begun) < _HEAD and (chunk := next(chunks, b"")):
-                begun += chunk
-        except LimitReached as limit:
-            chunks = _raising(limit)
-        head = bytes(begun[:_HEAD])
-        text, own_name = head_text(head, limits), "" if path is None else path.name
-        chunks = chain([bytes(begun)], chunks)
-        form = table_input.table_form(head, text, own_name)
-        if form is not None:
-            return table_input.tree_of_table(chunks, form, name, limits)
-        is_markup = text.lstrip("\ufeff \t\r\n").startswith("<")
-        is_robots = own_name == "robots.txt" or (not is_markup and _ROBOTS.search(text))
-        role = Role.ROBOTS if is_robots else Role.SITEMAP
-        return parse_document(chunks, None, role=role, name=name, limits=limits)
-
-
-def _raising(limit: LimitReached) -> Iterator[bytes]:
-    yield from ()
-    raise limit
-
-
-def head_text(head: bytes, limits: Limits = DEFAULT) -> str:
-    """Return the text with which a document begins."""
-    decoder = Decoder(limits=limits)
-    return decoder.feed(head) + decoder.close()
-
-
-# Pipes, which may be endless or slow, like a website -------------------------------------------
-
-
-def piped(source: IO[bytes] | Path, limits: Limits) -> Iterator[bytes]:
-    """Yield data as it arrives; raise ``LimitReached`` at the first limit, also before any came."""
-    times = [(value, name) for name in _TIMES if (value := getattr(limits, name)) is not None]
-    allowed, name = min(times, default=(None, ""))
-    deadline = None if allowed is None else time.monotonic() + allowed
-    received = 0
-    with open_pipe(source) if isinstance(source, Path) else nullcontext(source) as file:
-        read = getattr(file, "read1", file.read)  # what is available, without waiting for more
-        while True:
-            left = None if deadline is None else deadline - time.monotonic()
-            if (left is not None and left <= 0) or not is_ready(file, left):
-                raise LimitReached(name)
-            chunk = bytes(read(CHUNK))
-            if not chunk:
-                return
-            most = limits.document_bytes
-            if most is not None and received + len(chunk) > most:
-                yield chunk[: most - received]
-                raise LimitReached("document_bytes")
-            received += len(chunk)
-            yield chunk

@@ -27,7 +27,7 @@ from usp._base.urls import TABLES
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.batches import read_core_fields, rows_of_columns
 from usp._formats.decode import Decoder
-from usp._formats.json_feeds import is_json_feed
+from usp._formats.document import is_json_feed
 from usp._store import SpoolFull, Store
 from usp.helpers import is_http_url
 from usp.limits import LimitReached
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 _URL_COLUMNS = ("url", "loc", "address", "page", "page url", "top pages", "landing page")
 """What a column of URLs is called by us, by other crawlers, and by what counts visits and clicks."""
 
+_STATUS, _INDEXABILITY = "status code", "indexability"  # of what a crawler has fetched
 _OTHERS = ({"parent", "type"}, {"what", "change"}, {"code", "severity"})
 _NEEDS = "a table of pages needs a column named url, loc, address or page"
 _OWN = ("lastmod", "changefreq", "priority")
@@ -244,7 +245,7 @@ def _parquet_rows(chunks: Iterable[bytes], table: _Reading) -> Iterator[tuple[in
             raise UnknownTable(f"not a readable Parquet file: {error}") from error
         try:
             table.take_columns(file.schema_arrow.names)
-            known = {*PAGE_COLUMNS, *_URL_COLUMNS}
+            known = {*PAGE_COLUMNS, *_URL_COLUMNS, _STATUS, _INDEXABILITY}
             known_columns = [name for name in file.schema_arrow.names if name.lower() in known]
             batches = file.iter_batches(_TOGETHER, columns=known_columns)
             yield from _rows_in(batches)
@@ -342,6 +343,7 @@ class _Reading:
         self._sitemaps: dict[str, TablePages] = {}
         self._waiting: defaultdict[str, list[TableRow]] = defaultdict(list)  # by their sitemaps
         self._names: dict[str, str] | None = None  # of its columns, by ours
+        self._crawled: dict[str, str] = {}  # columns of a crawl
         self._held = self._pages = 0
 
     def take_columns(self, names: Iterable[str]) -> None:
@@ -355,6 +357,8 @@ class _Reading:
             raise UnknownTable(f"its columns are {shown or 'not named'}{more}; {needs}")
         self._names = {name: by_name[name] for name in PAGE_COLUMNS if name in by_name}
         self._names["url"] = url
+        crawled = (name for name in (_STATUS, _INDEXABILITY) if name in by_name)
+        self._crawled = {name: by_name[name] for name in crawled}
 
     def read(self, rows: Iterable[tuple[int, _Row | None]]) -> None:
         """Take all rows; what was read before a limit is kept."""
@@ -393,6 +397,9 @@ class _Reading:
             code = ProblemCode.BAD_LOC if url else ProblemCode.NO_LOC
             note(code if row else ProblemCode.BAD_LINE, line, url or None, lost=1)
             return
+        found = {name: _text(row.get(column)) for name, column in self._crawled.items()}
+        if _is_no_page(found):
+            return
         if self._pages == self.limits.pages:
             raise LimitReached("pages")
         self._pages += 1
@@ -429,9 +436,20 @@ class _Reading:
 # Cells ----------------------------------------------------------------------------------------------
 
 _EXTENSIONS = {one.column: one.spec for one in EXTENSIONS if one.column}
+_NOT_INDEXABLE = ("non-indexable", "noindex", "not indexable")
 _COARSE = {"year": 4, "month": 7, "minute": 16}
 _LENGTHS = {"day": 10, **_COARSE}
 _UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+
+
+def _is_no_page(crawled: Mapping[str, str]) -> bool:
+    """Return whether a crawler found something that no sitemap should list, such as a redirect.
+
+    Without a status, or with a text for it that is no number, nothing is known.
+    """
+    status = crawled.get(_STATUS, "").removesuffix(".0")  # as spreadsheets write numbers
+    is_other = status.isdecimal() and status != "200"
+    return is_other or crawled.get(_INDEXABILITY, "").lower() in _NOT_INDEXABLE
 
 
 def _text(value: object) -> str:

@@ -13,7 +13,8 @@ from usp._base.seen_urls import SeenUrls
 from usp._crawl.stored_pages import SourcePosition
 from usp._inputs import Source, tree_of
 from usp.changes.sides import Matching
-from usp.checks.fetching import FetchedPage, Listed, fetched_pages
+from usp.checks.fetching import FetchedPage, fetched_pages
+from usp.checks.page_columns import Listed
 from usp.export.schema import Kind
 from usp.options import CrawlOptions
 

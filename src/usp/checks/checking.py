@@ -22,15 +22,16 @@ from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
 from usp._formats.abstract_parser import ignore
 from usp._inputs import Source, is_url, tree_of, tree_of_async
 from usp.checks.context import CheckedSitemap, Site
-from usp.checks.fetching import CrossHostDeclarations, FetchedPage, fetched_pages
 from usp.checks.finding import Baseline, Finding, Severity
-from usp.checks.ignores import Ignore, Ignores
 from usp.checks.node_findings import (
     findings_at,
+    findings_of,
     is_broken,
     is_folder,
     is_new,
+    is_quickly_read,
     missing_findings,
+    requested,
     with_known,
 )
 from usp.checks.page_columns import PageColumns
@@ -38,6 +39,8 @@ from usp.checks.page_urls import origin_at
 from usp.checks.registry import RuleScope, RuleSelection
 from usp.checks.robots_access import AGENTS, agents_of
 from usp.checks.rules import RULES
+from usp.checks.verdicts import CheckList, RuleRow, Verdict, by_sitemap, judge
+from usp.objects.abstract_sitemap import walk
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
@@ -53,6 +56,8 @@ from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebCl
 if TYPE_CHECKING:
     from os import PathLike
 
+    from usp.checks.fetching import FetchedPage
+    from usp.checks.ignores import Ignore
     from usp.objects.abstract_sitemap import AbstractSitemap
 
 
@@ -120,6 +125,8 @@ class Checking:
         site = Site(root, self.fetch_pages, self.agents, *more)
         site.room = self.most_pages
         if self.is_live and site.start_url is not None:
+            from usp.checks.fetching import CrossHostDeclarations  # noqa: PLC0415 - not of a tree
+
             site.cross_host = CrossHostDeclarations(site.start_url, self.web_client, self.options)
         seen: set[int | str] = set()  # documents that were checked, and their URLs
         waiting: list[tuple[AbstractSitemap, CheckedSitemap | None]] = [(root, None)]
@@ -132,7 +139,10 @@ class Checking:
             waiting.extend((child, sitemap) for child in reversed(node.sub_sitemaps))
         yield from self._chosen(missing_findings(root))
         yield from self._ask(RuleScope.SITE, site, root.url)
-        if self.chosen.asked[RuleScope.FETCHED]:
+        is_any = site.sample.pages or site.built.is_built
+        if is_any and self.chosen.asked[RuleScope.FETCHED]:
+            from usp.checks.fetching import fetched_pages  # noqa: PLC0415 - few pages are fetched
+
             known = site.robots_txt
             robots = {} if known is None else {origin_of(known.url): site.robots}
             pages, start = site.sample.pages, site.start_url
@@ -206,7 +216,7 @@ class Checking:
         for rule in self.chosen.asked[scope]:
             if rule.find is not None and not (is_part and rule.uses):
                 hits = rule.find(about)
-                if isinstance(about, PageColumns | FetchedPage):
+                if not isinstance(about, Site | CheckedSitemap):
                     hits = map(about.located, hits, repeat(rule.element))
                 severity = self.chosen.severities[rule.code]
                 for hit in hits:
@@ -228,6 +238,62 @@ def _held_back(
     for one in findings:
         both[one.page != block.urls[-1]].append(one)
     return both
+
+
+# What is shown beside a tree: its findings by rule and by document, and the verdict on them ----------
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFindings:
+    """What is wrong with the documents of a tree.
+
+    ``found`` are all findings by rule. If they are not ``checked``, because the website is large, they
+    are what is known without its pages: what failed, and what is wrong inside indexes.
+    """
+
+    tree: AbstractSitemap = field(repr=False)
+    found: CheckList
+    checked: bool
+    _rows: Mapping[str, list[RuleRow]] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        tree: AbstractSitemap,
+        checked: bool | None = None,
+        on_block: OnBlock = ignore_block,
+    ) -> SiteFindings:
+        """Return the findings of a tree; a small one is checked unless something else is said."""
+        if checked is None:
+            checked = is_quickly_read(walk(tree))
+        findings = (
+            Checking.of().findings(tree, on_block) if checked else findings_of(tree, read=False)
+        )
+        found = CheckList()
+        rows = by_sitemap(found.counted(findings), most_sitemaps=None)
+        return cls(tree, found, checked, rows)
+
+    def at(self, node: AbstractSitemap) -> Iterator[RuleRow]:
+        """Yield what each rule found in the document of a node, the most severe first; no infos."""
+        for url in dict.fromkeys((node.url, requested(node))):
+            yield from self._serious(url)
+
+    def elsewhere(self) -> Iterator[RuleRow]:
+        """Yield the same of documents that are not in the tree."""
+        inside = {url for node in walk(self.tree) for url in (node.url, requested(node))}
+        for url in self._rows:
+            if url not in inside:
+                yield from self._serious(url)
+
+    def _serious(self, url: str) -> Iterator[RuleRow]:
+        return (row for row in self._rows.get(url, ()) if row.severity is not Severity.INFO)
+
+    def verdict(self, *, counts: bool = True) -> Verdict:
+        """Return the verdict; without ``counts`` no documents are read for the number of pages."""
+        return judge(self.tree, self.found, checked=self.checked, counts=counts)
+
+
+# The entry points ------------------------------------------------------------------------------------
 
 
 _BATCH = 500  # findings that a thread makes at a time
@@ -327,7 +393,11 @@ def _prepared(
     checking = Checking.of(**keywords, web_client=client, options=given, is_live=is_live)
     if baseline is not None and not isinstance(baseline, Baseline):
         baseline = Baseline.read(baseline)
-    others = Ignores(ignores).others
+    others: Callable[[Iterator[Finding]], Iterator[Finding]] = iter
+    if ignores:
+        from usp.checks.ignores import Ignores  # noqa: PLC0415 - most checks ignore nothing
+
+        others = Ignores(ignores).others
 
     def find(
         tree: AbstractSitemap, against: AbstractSitemap | None, before: AbstractSitemap | None

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from usp._base.urls import quote
 from usp._crawl.stored_pages import SourcePosition
-from usp.checks.fetching import CrossHostDeclarations, Sample
 from usp.checks.finding import path_of
 from usp.checks.hreflang import DEFAULT, HreflangGroups
 from usp.checks.known_pages import BuiltPages, KnownPages, SinceThen
 from usp.checks.node_findings import NOWHERE, Declaration, is_folder
+from usp.checks.page_columns import PageColumns, Sample
 from usp.checks.page_urls import (
     Origins,
     SeenPages,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from usp._formats.abstract_parser import ChildEntry
     from usp._formats.decode import Decoder
     from usp._formats.xml.xml_parser import XmlParser
-    from usp.checks.page_columns import PageColumns
+    from usp.checks.fetching import CrossHostDeclarations
     from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.objects.exchange import Exchange
     from usp.objects.problem import Failure, Problem

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 import time
 from collections import Counter
@@ -12,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from http import HTTPStatus
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from protego import Protego
 from requests.utils import parse_header_links
@@ -26,15 +25,14 @@ from usp._formats.html import MAX_HEAD, HeadParser
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text
 from usp._formats.xml.scanner import DEAF
-from usp.checks.page_columns import IMAGE_ELEMENTS, PageColumns
 from usp.checks.page_urls import normal_all, normal_url, same_page
 from usp.checks.robots_access import Robots
 from usp.web_client.abstract_client import AbstractWebClient, failure_reason
 
 if TYPE_CHECKING:
     from usp._base.reason import Reason
-    from usp._crawl.stored_pages import SourcePosition
     from usp.checks.finding import Hit
+    from usp.checks.page_columns import Listed
     from usp.objects.exchange import Exchange
     from usp.options import CrawlOptions
 
@@ -77,61 +75,15 @@ class CrossHostDeclarations:
         return ""
 
 
-# Some of the listed pages, fetched themselves: which ones, and what they say -----------------------
+# Some of the listed pages, fetched themselves: what they say -----------------------
 
 _HTML = ("text/html", "application/xhtml+xml")
 _LONGEST_TITLE = 300
-_SEED = 20  # any: the same pages each time, so that a check can be repeated
 _MAX_PAUSE = 60.0
 _ROBOTS = frozenset({"", "*", "robots", "googlebot", "bingbot"})
 _VALUED = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
 )  # directives with a colon; before any other colon is the name of a robot
-
-
-class Listed(NamedTuple):
-    """A page where it is listed; ``alternates`` and ``media`` are what the sitemap says of it."""
-
-    url: str
-    sitemap: str
-    place: SourcePosition
-    alternates: Sequence[tuple[str, str]] = ()
-    media: Sequence[tuple[str, str]] = ()
-
-    @classmethod
-    def at(cls, block: PageColumns, at: int) -> Listed:
-        """Return a page of a block."""
-        links = next((links for number, links in block.alternates if number == at), ())
-        kinds = {**dict.fromkeys(IMAGE_ELEMENTS, "image"), "player_loc": "player"}
-        media = [
-            (kinds.get(name, "video"), url) for number, name, url in block.media if number == at
-        ]
-        return cls(block.urls[at], block.sitemap.url, block.place(at), links, media)
-
-    def linked(self) -> Iterator[tuple[str, str]]:
-        """Yield the other URLs that the sitemap has for the page, and what they are."""
-        yield from ((url, f"the {kind} {url}") for kind, url in self.media)
-        others = dict.fromkeys(url for _, url in self.alternates)
-        yield from ((url, f"the version {url}") for url in others if not same_page(url, self.url))
-
-
-class Sample:
-    """Takes some of all pages, each with the same chance, in one pass and in little memory."""
-
-    def __init__(self, size: int = 0) -> None:
-        self._size = size
-        self._random = random.Random(_SEED)  # noqa: S311 - not a secret
-        self._seen = 0
-        self.pages: list[Listed] = []
-
-    def add(self, block: PageColumns) -> None:
-        """Look at the pages of a block."""
-        for at in range(len(block.urls) if self._size else 0):
-            self._seen += 1
-            if self._seen <= self._size:
-                self.pages.append(Listed.at(block, at))
-            elif (number := self._random.randrange(self._seen)) < self._size:
-                self.pages[number] = Listed.at(block, at)
 
 
 _SHOWN = frozenset(

@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import usp
 from usp._base.display import counted, excerpt, printable
-from usp._base.urls import quote
+from usp._base.urls import PAGES, quote
 from usp.checks.finding import (
     Finding,
     Severity,
@@ -146,7 +146,7 @@ def _overview(report: CheckReport) -> Iterator[str]:
     wide, long = max(map(len, counts)), max(map(len, names))
     for row, count, name in zip(rows, counts, names, strict=True):
         severity = report.paint(f"{row.severity.value:<7}", row.severity.value)
-        where = f"in {counted(row.sitemaps, 'sitemap')}"
+        where = f"in {_documents(row)}"
         yield f"{severity} {count:>{wide}}  {report.paint(f'{name:<{long}}', 'title')}  {where}"
     yield ""
 
@@ -173,8 +173,15 @@ def _title(report: CheckReport, row: RuleRow) -> str:
     return f"{severity} {report.paint(f'{row.code} {row.name}', 'title')}: {_how_many(row)}"
 
 
+def _documents(row: RuleRow) -> str:
+    """Return in how many documents a rule found something; pages that were built are no sitemaps."""
+    first = row.examples[0].sitemap if row.examples else ""
+    is_page = first.startswith("file:") and first.endswith(PAGES)
+    return counted(row.sitemaps, "file" if is_page else "sitemap")
+
+
 def _how_many(row: RuleRow) -> str:
-    where = f" in {counted(row.sitemaps, 'sitemap')}" if row.sitemaps > 1 else ""
+    where = f" in {_documents(row)}" if row.sitemaps > 1 else ""
     return f"{counted(row.count, 'finding')}{where}"
 
 

@@ -12,21 +12,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from usp._base.seen_urls import UrlFingerprints
-from usp._base.urls import HttpUrl, quote, unquote, url_parts
+from usp._base.urls import MEDIA, HttpUrl, quote, unquote, url_parts
 from usp._crawl.given_documents import read_document
 from usp._crawl.stored_pages import SourcePosition
-from usp._formats.html import MAX_HEAD
-from usp._inputs.folder import MEDIA, PAGE_START
-from usp.changes import ChangeKind, PageChange
-from usp.changes import diff as changes_between
-from usp.checks.fetching import FetchedPage, Listed
+from usp._formats.html import MAX_HEAD, PAGE_START
 from usp.checks.finding import path_of
 from usp.checks.node_findings import is_folder
+from usp.checks.page_columns import Listed, PageColumns
 from usp.checks.page_urls import bare, beginning, is_placeholder, normal_all, origin_at
 from usp.objects.sitemap import FEEDS, AbstractPagesSitemap, kind_of
 
 if TYPE_CHECKING:
-    from usp.checks.page_columns import PageColumns
+    from usp.checks.fetching import FetchedPage
     from usp.checks.page_urls import SeenPages
     from usp.objects.abstract_sitemap import AbstractSitemap
 
@@ -166,6 +163,8 @@ class BuiltPages:
         return f"{start}{prefix}{quote(path)}"
 
     def _read(self, name: str, listed: Listed) -> tuple[bytes, FetchedPage]:
+        from usp.checks.fetching import FetchedPage  # noqa: PLC0415 - few folders are built
+
         assert self.folder is not None
         path, head = self.folder / name, b""
         if path.is_file():  # a pipe could make it wait
@@ -278,6 +277,8 @@ class SinceThen:
     @classmethod
     def of(cls, before: AbstractSitemap, after: AbstractSitemap) -> SinceThen:
         """Compare two trees."""
+        from usp.changes import ChangeKind, PageChange, diff  # noqa: PLC0415 - few checks compare
+
         result = cls()
         for node in (before, *before.all_sitemaps()):
             if isinstance(node, AbstractPagesSitemap) and kind_of(node).name not in FEEDS:
@@ -285,7 +286,7 @@ class SinceThen:
             exchange = node.exchange
             if exchange is not None and exchange.started is not None and not result.started:
                 result.started = f" since {exchange.started:%Y-%m-%d}"
-        for change in changes_between(before, after):
+        for change in diff(before, after):
             if not isinstance(change, PageChange):
                 continue
             was = change.before

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp._base.dates import in_utc, known_date
 from usp.checks.finding import Hit
 from usp.checks.hreflang import Version, versions_of
-from usp.checks.page_urls import normal
+from usp.checks.page_urls import normal, same_page
 
 if TYPE_CHECKING:
     from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
@@ -245,3 +246,53 @@ def moment_of(text: str | None) -> datetime | None:
     """Return a date in UTC, if it is one."""
     date = known_date(text or "")
     return None if date is None else in_utc(date)
+
+
+# Some of all pages ---------------------------------------------------------------------------------
+
+_SEED = 20  # any: the same pages each time, so that a check can be repeated
+
+
+class Listed(NamedTuple):
+    """A page where it is listed; ``alternates`` and ``media`` are what the sitemap says of it."""
+
+    url: str
+    sitemap: str
+    place: SourcePosition
+    alternates: Sequence[tuple[str, str]] = ()
+    media: Sequence[tuple[str, str]] = ()
+
+    @classmethod
+    def at(cls, block: PageColumns, at: int) -> Listed:
+        """Return a page of a block."""
+        links = next((links for number, links in block.alternates if number == at), ())
+        kinds = {**dict.fromkeys(IMAGE_ELEMENTS, "image"), "player_loc": "player"}
+        media = [
+            (kinds.get(name, "video"), url) for number, name, url in block.media if number == at
+        ]
+        return cls(block.urls[at], block.sitemap.url, block.place(at), links, media)
+
+    def linked(self) -> Iterator[tuple[str, str]]:
+        """Yield the other URLs that the sitemap has for the page, and what they are."""
+        yield from ((url, f"the {kind} {url}") for kind, url in self.media)
+        others = dict.fromkeys(url for _, url in self.alternates)
+        yield from ((url, f"the version {url}") for url in others if not same_page(url, self.url))
+
+
+class Sample:
+    """Takes some of all pages, each with the same chance, in one pass and in little memory."""
+
+    def __init__(self, size: int = 0) -> None:
+        self._size = size
+        self._random = random.Random(_SEED)  # noqa: S311 - not a secret
+        self._seen = 0
+        self.pages: list[Listed] = []
+
+    def add(self, block: PageColumns) -> None:
+        """Look at the pages of a block."""
+        for at in range(len(block.urls) if self._size else 0):
+            self._seen += 1
+            if self._seen <= self._size:
+                self.pages.append(Listed.at(block, at))
+            elif (number := self._random.randrange(self._seen)) < self._size:
+                self.pages[number] = Listed.at(block, at)

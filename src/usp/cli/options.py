@@ -341,13 +341,21 @@ accept = table(
     },
     max_removed={"type": option_values.share, "default": "50%"},
 )
+
+
+def _site_in_file(text: str) -> str:
+    """Return what ``--site`` names; without a scheme, the file shows which one it has."""
+    url = input_type(text).url
+    return url if "://" in text else url.partition("://")[2]
+
+
 _RUN_OPTIONS = [
     request_options(),
     concurrency,
     table(
         {"--site URL": "Website or sitemap to read from a WARC file that has several."},
         WEBSITE,
-        site={"type": lambda text: input_type(text).url},
+        site={"type": _site_in_file},
     ),
     table(
         {

@@ -27,7 +27,6 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     IndexXMLSitemap,
 )
-from usp.stream import PageBlocks
 from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     from usp.events import Listener
     from usp.options import CrawlOptions
+    from usp.stream import PageBlocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,8 @@ class RunOptions:
         self, start: Input, on_event: Listener | None = None, *, unordered: bool = False
     ) -> Iterator[PageBlocks]:
         """Yield streams of blocks of pages to try in turn, until one is not a wrong guess."""
+        from usp.stream import PageBlocks
+
         options = replace(self.options, on_event=on_event)
         for search in searches(start, options):
             yield PageBlocks(search, self.client(), any_thread=True, unordered=unordered)

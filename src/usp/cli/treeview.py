@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 from rich.tree import Tree
 
-from usp._base.display import counted, printable, size
+from usp._base.display import counted, printable, size, without_origin
+from usp._base.urls import readable
+from usp._content import Content
+from usp.checks.checking import SiteFindings
 from usp.checks.finding import Severity
 from usp.checks.node_findings import CODES
-from usp.checks.site_findings import SiteFindings
 from usp.checks.verdicts import Color, RuleRow
 from usp.cli.errors import hint_of, problem_text, remedy, why
 from usp.cli.output import shown_below
@@ -29,8 +31,6 @@ from usp.objects.sitemap import (
     kind_of,
     state_of,
 )
-from usp.report.content import Content
-from usp.report.markup import without_origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -163,10 +163,10 @@ class _View:
         return f" with {counted(sum(sitemap.page_count() for sitemap in run), 'page')}"
 
     def _label(self, sitemap: AbstractSitemap, shown: Callable[[str], str]) -> Text:
-        holds = self._holds(sitemap)
+        holds, url = self._holds(sitemap), readable(sitemap.url)
         if (state := state_of(sitemap)[0]) is not None:
             holds = f"{holds}, {state}" if holds else state
-        return Text.assemble((shown(sitemap.url), "bold"), (f"  {holds}" if holds else "", "dim"))
+        return Text.assemble((shown(url), "bold"), (f"  {holds}" if holds else "", "dim"))
 
     def _holds(self, sitemap: AbstractSitemap) -> str:
         """Return the type of a sitemap and what it contains."""
@@ -195,7 +195,7 @@ class _View:
                 if is_many:
                     where = f"{row.count:,} times{', first in ' if where else ': '}{where}"
                 if one.sitemap not in (url, self._homepage):
-                    where = f"{self._shown(one.sitemap)}: {where}"
+                    where = f"{self._shown(readable(one.sitemap))}: {where}"
                 failure = self._failed.get(one.sitemap)
                 is_failure = failure is not None and failure.code.rule == one.code
                 said = why(failure) if failure and is_failure else one.message
@@ -207,7 +207,7 @@ class _View:
 
     def _short(self, text: str) -> str:
         """Return a message without the scheme and host of the website."""
-        return printable(without_origin(text, self._homepage))
+        return printable(readable(without_origin(text, self._homepage)))
 
 
 def _collapses(sitemap: AbstractSitemap) -> type | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from usp._base.dates import as_written
+from usp._content import Content, Tally
 from usp.checks.checking import Checking
 from usp.checks.finding import Severity
 from usp.checks.registry import rules_named
@@ -45,7 +46,6 @@ from usp.objects.sitemap import (
     not_found_in,
     state_of,
 )
-from usp.report.content import Content, Tally
 from usp.web_client.requests_client import RequestsWebClient
 
 if TYPE_CHECKING:
@@ -144,7 +144,9 @@ _MOST_MONTHS = 24
 class SiteSummary(SiteResult):
     """A website in numbers, as its sitemaps declare it. A page in two sitemaps counts twice."""
 
-    verdict: str = Field(description="red, amber or green, and why in a sentence.")
+    verdict: str = Field(
+        description="red, amber or green, why in a sentence, and what to do if nothing was found."
+    )
     sitemaps: int = Field(
         description="Number of sitemaps. If there are none in robots.txt and at well-known paths, and "
         "you know where one is, pass its URL."
@@ -194,9 +196,10 @@ def _summary(token: CancelToken, cached: CachedTree, source: ResultSource) -> Si
     except Cancelled:
         complete = False
     nodes = [node for node in walk(cached.tree) if not isinstance(node, IndexWebsiteSitemap)]
+    verdict = cached.wrong.verdict()
     return SiteSummary(
         source=source,
-        verdict=clean(str(cached.wrong.verdict())),
+        verdict=f"{clean(str(verdict))} {clean(verdict.advice)}".rstrip(),
         sitemaps=len(nodes),
         formats=_named(Counter(kind_of(node).name for node in nodes).most_common()),
         bytes=sum(node.size or 0 for node in nodes),

@@ -27,8 +27,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from usp._base.display import counted, duration
 from usp._base.urls import BadUrl, host_in, without_login
 from usp._inputs import read_web_input, tree_of_async
+from usp.checks.checking import SiteFindings
 from usp.checks.finding import Severity
-from usp.checks.site_findings import SiteFindings
 from usp.events import SitemapFailed, SitemapFinished
 from usp.exceptions import SitemapException
 from usp.mcp.tool_values import ResultSource, RuleFindings, ToolValue, clean_url, fitting, utc

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from usp._base.display import counted, duration, grouped, size
 from usp._base.urls import readable
-from usp.objects.page import SitemapPageChangeFrequency
+from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, SitemapPageChangeFrequency
 from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, InvalidSitemap
 from usp.report.markup import (
     Markup,
@@ -24,7 +24,7 @@ from usp.report.markup import (
 )
 
 if TYPE_CHECKING:
-    from usp.report.content import Spread
+    from usp._content import Spread
     from usp.report.summary import Summary
 
 MAX_MONTHS = 300  # beyond that many months, dates are counted by year
@@ -193,12 +193,11 @@ class Cards:
         every = "Every page" if sum(counts.values()) == total else "Every page that declares one"
         if not counts:
             return self._fact("No page has a priority.")
-        if self.summary.only_default_priority:
-            return self._fact(f"{every} has priority 0.5, the default.")
-        if len(counts) == 1:
-            (tenth,) = counts
-            span = "1.0" if tenth == _TENTHS else f"{tenth / 10:.1f} to {tenth / 10 + 0.09:.2f}"
-            return self._fact(f"{every} has a priority of {span}.")
+        lowest, highest = self.summary.lowest_priority, self.summary.highest_priority
+        if len(counts) == 1 or lowest == highest:
+            span = f"{lowest}" if lowest == highest else f"{lowest} to {highest}"
+            usual = ", the default" if lowest == highest == SITEMAP_PAGE_DEFAULT_PRIORITY else ""
+            return self._fact(f"{every} has a priority of {span}{usual}.")
         rows = [(f"{tenth / 10:.1f}", counts.get(tenth, 0)) for tenth in range(_TENTHS + 1)]
         note = "In steps of 0.1. Pages without a priority are left out."
         return self._chart("priorities", "Priority", rows, "priority, from", note, "columns")
@@ -278,7 +277,10 @@ def _caution(exact: bool) -> str:
 
 def _all(count: int, noun: str) -> str:
     """Return the beginning of a sentence about every one of them."""
-    return f"The only {noun} is" if count == 1 else f"All {counted(count, noun)} are"
+    every = counted(count, noun)
+    if count == 1:
+        return f"The only {noun} is"
+    return f"Both{every[1:]} are" if every.startswith("2 ") else f"All {every} are"
 
 
 def _axis(months: Sequence[tuple[str, int]]) -> tuple[str, list[tuple[str, int]]]:

@@ -5,13 +5,12 @@ No control characters, no direction marks, no endless lines.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import islice
 
-from usp._base.display import counted, excerpt, grouped, printable
+from usp._base.display import counted, excerpt, grouped, printable, without_origin
 from usp._base.urls import origin_of
 
 FIRST_ROWS = 10  # how many rows of a long table are shown at first; the others can be expanded
@@ -165,21 +164,6 @@ def shared_origin(urls: Iterable[str]) -> str:
     """Return the most frequent scheme and host, the first one of a tie; empty if there is none."""
     origins = Counter(filter(None, map(origin_of, urls)))
     return max(origins, key=origins.__getitem__, default="")
-
-
-def without_origin(text: str, start: str) -> str:
-    """Return text with the URLs of a website shortened to their paths.
-
-    ``start`` is the homepage. Its own URL is left as it is: a lone slash would say nothing.
-    """
-    if "://" not in start or not start.endswith("/"):
-        return text
-    return _addresses_at(start).sub("/", text)
-
-
-def _addresses_at(start: str) -> re.Pattern[str]:
-    """Return the pattern of the beginning of URLs of a website, its own aside."""
-    return re.compile(rf"(?<![\w:/]){re.escape(start)}(?=[^\s'\"()<>,;:.]|\.\w)")
 
 
 class Addresses:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from usp._base.display import counted, grouped, size
-from usp.checks.site_findings import SiteFindings
+from usp._base.urls import readable
+from usp.checks.checking import SiteFindings
 from usp.checks.verdicts import Color
 from usp.objects.abstract_sitemap import walk
 from usp.objects.sitemap import (
@@ -96,7 +97,8 @@ class _TreeHtml:
     def _line(self, node: AbstractSitemap) -> Markup:
         kind = kind_of(node)
         website = kind.name == "website"
-        url = shown_url(node.url, 120) if website else self._addresses.url(node.url, 120)
+        url = readable(node.url)
+        url = shown_url(url, 120) if website else self._addresses.url(url, 120)
         words = [] if kind.name == "invalid" else [kind.label]
         if node.sub_sitemaps and not website:
             words.append(counted(len(node.sub_sitemaps), "sitemap"))
@@ -117,7 +119,7 @@ class _TreeHtml:
         rows = [*self._wrong.at(node)]
         for row in rows[:_MOST_FINDINGS]:
             often = f"{grouped(row.count)} times: " if row.count > 1 else ""
-            message = self._addresses.text(row.examples[0].message, 120)
+            message = self._addresses.text(readable(row.examples[0].message), 120)
             what = f"{row.severity} {row.code}: {often}{message}"
             yield tag("div", _colored(what, row.severity), style=_INDENT)
         if more := sum(row.count for row in rows[_MOST_FINDINGS:]):

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from usp._content import Content, PathSection, Spread, Tally
 from usp.checks.verdicts import CheckList, Verdict, judge
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, state_of
 from usp.report.charts import FetchedDocument, fetches_of
-from usp.report.content import Content, PathSection, Spread, Tally
 from usp.report.markup import Addresses, shared_origin
 from usp.report.problems import (
     ChangeList,
@@ -26,6 +26,8 @@ from usp.report.problems import (
 )
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from usp.report.html_page import PageRows
 
 MAX_FAILURES = 200
@@ -81,7 +83,7 @@ class Summary:
 
     ``origin`` is the scheme and host that most sitemaps share. ``fetches`` are the slowest documents,
     in the order of their requests; ``probes`` are undeclared addresses without a sitemap.
-    ``only_default_priority`` is True if no page declares another priority.
+    ``lowest_priority`` and ``highest_priority`` are those that pages declare.
     """
 
     site: str
@@ -98,7 +100,8 @@ class Summary:
     undated: int
     frequencies: dict[str, int]
     priorities: dict[int, int]
-    only_default_priority: bool
+    lowest_priority: Decimal | None
+    highest_priority: Decimal | None
     languages: Spread
     with_alternates: int
     news_months: tuple[tuple[str, int], ...]
@@ -202,7 +205,8 @@ def summarise(
         undated=content.dates.undated,
         frequencies=dict(content.frequencies),
         priorities=dict(content.priorities),
-        only_default_priority=content.only_default_priority,
+        lowest_priority=content.lowest_priority,
+        highest_priority=content.highest_priority,
         languages=content.alternates.names.top(),
         with_alternates=content.alternates.pages,
         news_months=tuple(content.news_dates.months.items()),

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from usp.checks.finding import Severity
 from usp.checks.registry import DECLARED, USUAL, Rule, RuleScope, add, sources_of
 from usp.checks.rules import (  # noqa: F401 - they declare the rules
-    known,
     sm1_discovery,
     sm1_robots,
     sm2_transport,

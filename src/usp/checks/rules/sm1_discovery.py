@@ -441,3 +441,70 @@ def only_named_robots(site: Site) -> Iterator[Hit]:
             f"robots.txt disallows everything for all robots that it does not name, not for {whom}"
         )
         yield Hit(message, sitemap=read.url, line=line)
+
+
+# Beside an earlier state ---------------------------------------------------------------------------
+
+_MANY_GONE = 0.2  # of all pages
+_MOST_GONE = 0.5  # of the pages of one sitemap
+_FEW = 5  # pages, of which a part says nothing
+
+
+@site_rule("SM141", Severity.WARNING)
+def mass_removal(site: Site) -> Iterator[Hit]:
+    """A fifth of the pages or more that were listed before are not listed any more.
+
+    Mostly something went wrong when the sitemaps were written: search engines take pages that vanish
+    from sitemaps for less important, and forget them sooner. News and feeds do not count. This rule is
+    asked with ``--compare``.
+    Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+    Bad:
+        --- ./sitemap.xml
+        <url><loc>https://tea.example/{n}</loc></url> (x 10)
+        --- ../before/sitemap.xml
+        <url><loc>https://tea.example/{n}</loc></url> (x 20)
+    Good:
+        --- ./sitemap.xml
+        <url><loc>https://tea.example/{n}</loc></url> (x 19)
+        --- ../before/sitemap.xml
+        <url><loc>https://tea.example/{n}</loc></url> (x 20)
+    Fix: Find out why; if the pages are gone on purpose, redirect them, and take the new state as the earlier one.
+    """
+    then = site.since_then
+    if then is not None and then.pages >= _FEW and then.removed >= _MANY_GONE * then.pages:
+        gone = f"{then.removed:,} of {then.pages:,} pages are no longer listed{then.started}"
+        yield Hit(gone, sitemap=site.root.url)
+
+
+@site_rule("SM142", Severity.WARNING)
+def shrunken_sitemap(site: Site) -> Iterator[Hit]:
+    """A sitemap has lost half of its pages or more, and no other one lists them.
+
+    A query that fails, or a limit, leaves a sitemap that looks sound. This rule is asked with
+    ``--compare``, if there are several sitemaps; news and feeds do not count.
+    Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+    Bad:
+        --- ./blog.xml
+        <url><loc>https://tea.example/blog/{n}</loc></url> (x 5)
+        --- ./shop.xml
+        <url><loc>https://tea.example/shop/{n}</loc></url> (x 100)
+        --- ../before/blog.xml
+        <url><loc>https://tea.example/blog/{n}</loc></url> (x 20)
+        --- ../before/shop.xml
+        <url><loc>https://tea.example/shop/{n}</loc></url> (x 100)
+    Good:
+        --- ./blog.xml
+        <url><loc>https://tea.example/blog/{n}</loc></url> (x 20)
+        --- ../before/blog.xml
+        <url><loc>https://tea.example/blog/{n}</loc></url> (x 19)
+    Fix: Find out why the sitemap is shorter; if the pages are gone on purpose, redirect them.
+    """
+    then = site.since_then
+    if then is None or len(then.sizes) == 1:
+        return
+    for url, lost in then.lost.items():
+        size = then.sizes[url]
+        if size >= _FEW and lost >= _MOST_GONE * size:
+            yield Hit(f"{lost:,} of its {size:,} pages are gone{then.started}", sitemap=url)

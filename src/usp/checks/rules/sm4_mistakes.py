@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from usp._base.urls import quote
+from usp._base.display import counted
+from usp._base.urls import are_related, quote
 from usp.checks.finding import Hit, Severity
-from usp.checks.page_urls import TEMPLATE
-from usp.checks.registry import block_rule
+from usp.checks.page_urls import TEMPLATE, beginning, is_local_host, is_placeholder, origin_at
+from usp.checks.registry import block_rule, site_rule
 
 if TYPE_CHECKING:
+    from usp.checks.context import Site
     from usp.checks.page_columns import PageColumns
 
 _SESSION = re.compile(
@@ -297,3 +299,74 @@ def tracking_parameter(block: PageColumns) -> Iterator[Hit]:
     if not block.sitemap.is_feed:
         for at, found in block.found(_TRACKING, "?"):
             yield Hit(f"the URL has the parameter {found[1]}", at)
+
+
+@site_rule("SM440", Severity.ERROR, "built")
+def placeholder_host(site: Site) -> Iterator[Hit]:
+    """A file lists pages on localhost, on a private network, or on the example host of a generator.
+
+    The website was built with the address of the development server, or without an address: search
+    engines cannot fetch the pages. This rule is asked for files, unless ``--url`` or the robots.txt in
+    the folder says where they will be: then pages on other hosts are found by other rules. Hosts such as
+    example.com count in a folder with built pages.
+    Source: protocol#location google:crawling-indexing/sitemaps/build-sitemap
+    Bad:
+        --- ./sitemap.xml
+        <url><loc>http://localhost:1313/tea/</loc></url>
+    Good:
+        --- ./sitemap.xml
+        <url><loc>https://tea.example/tea/</loc></url>
+    Fix: Set the address of the website in the generator (baseURL, url, site), and build for production.
+    """
+    if site.home is not None or site.start_url is not None:
+        return
+    is_built = site.built.is_built
+    for (url, host), (first, count) in site.built.placeholders.items():
+        if is_placeholder(host, built=is_built):
+            pages = counted(count, "page is", "pages are")
+            place = first.place.line, first.place.column, url
+            yield Hit(f"{pages} listed on {host.site}", None, first.url, *place)
+    for sitemap in site.sitemaps:
+        reported = set()
+        for child in sitemap.children:
+            origin = origin_at(beginning(child.loc))
+            if (
+                origin is not None
+                and is_placeholder(origin, built=is_built)
+                and origin not in reported
+            ):
+                reported.add(origin)
+                message = f"sitemaps are declared on {origin.site}: {child.loc}"
+                yield Hit(message, line=child.line, column=child.column, sitemap=sitemap.url)
+
+
+_STAGING = re.compile(r"(?:.+[.-])?(?:preprod|staging|stg|uat)[0-9]?[.-]")
+
+
+@block_rule("SM441", Severity.ERROR)
+def local_link(block: PageColumns) -> Iterator[Hit]:
+    """An image, a video or a version in another language is on a host that is not on the web.
+
+    It is localhost or an address in a private network, that of the program that wrote the sitemap; or it
+    is the test website of this one, such as staging.example.org. Search engines cannot fetch it, or are
+    not meant to. The same goes for the pages of a feed.
+    Source: google:crawling-indexing/sitemaps/build-sitemap
+    Bad: <image:image><image:loc>http://localhost:3000/tea.jpg</image:loc></image:image>
+    Good: <image:image><image:loc>https://cdn.example.net/tea.jpg</image:loc></image:image>
+    Fix: Set the address of the website in the program that writes the sitemap.
+    """
+    own = {url.host for url in block.sitemap.urls}
+    if any(is_local_host(host) or _STAGING.match(host) for host in own):
+        return
+    pages = enumerate(block.urls) if own and block.sitemap.is_feed else ()
+    for at, element, url in (*block.linked, *((at, "link", url) for at, url in pages)):
+        page, origin = (origin_at(beginning(one)) for one in (block.urls[at], url))
+        is_of_page = page is not None and is_local_host(page.host) and url != block.urls[at]
+        if origin is None or is_of_page:
+            continue
+        if is_local_host(origin.host):
+            message = f"only your own network knows {origin.site}: {url[:80]!r}"
+            yield Hit(message, at, element=element, text=url)
+        elif _STAGING.match(origin.host) and any(are_related(origin.host, one) for one in own):
+            message = f"{origin.site} is a test website: {url[:80]!r}"
+            yield Hit(message, at, element=element, text=url)

@@ -304,3 +304,35 @@ def stale_sitemaps(site: Site) -> Iterator[Hit]:
     enough = sum(one.tallies["lastmod"].count for one in dated) >= ENOUGH
     if newest is not None and last is not None and enough and last < newest.now - STALE:
         yield Hit(f"the newest lastmod is {newest.dates[-1]!r}", sitemap=newest.url)
+
+
+_MOST_REDATED = 0.9
+_LEAST_LEFT = 5  # pages: a part of fewer says nothing
+
+
+@site_rule("SM540", Severity.WARNING)
+def redated_pages(site: Site) -> Iterator[Hit]:
+    """The lastmod of nearly all pages has changed, and nothing else.
+
+    The date is that of the build or the request, not that of the content. Google uses lastmod only if it
+    is consistently right. This rule is asked with ``--compare``.
+    Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
+    Bad:
+        --- ./sitemap.xml
+        <url><loc>https://tea.example/{n}</loc><lastmod>2025-02-0{n}</lastmod></url> (x 10)
+        --- ../before/sitemap.xml
+        <url><loc>https://tea.example/{n}</loc><lastmod>2025-01-1{n}</lastmod></url> (x 10)
+    Good:
+        --- ./sitemap.xml
+        <url><loc>https://tea.example/{n}</loc><lastmod>2025-01-1{n}</lastmod></url> (x 10)
+        <url><loc>https://tea.example/new</loc><lastmod>2025-02-01</lastmod></url>
+        --- ../before/sitemap.xml
+        <url><loc>https://tea.example/{n}</loc><lastmod>2025-01-1{n}</lastmod></url> (x 10)
+    Fix: Write the date on which the content of the page last changed, or leave lastmod out.
+    """
+    then = site.since_then
+    left = 0 if then is None else then.pages - then.removed
+    if then is not None and left >= _LEAST_LEFT and then.redated >= _MOST_REDATED * left:
+        same = f"only the lastmod of {then.redated:,} of {left:,} pages changed{then.started}"
+        yield Hit(same, sitemap=site.root.url)

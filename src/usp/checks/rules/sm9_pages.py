@@ -1,4 +1,4 @@
-"""Rules about pages that were fetched themselves, a sample of those that are listed."""
+"""Rules about the pages themselves: a sample that was fetched, those that were built, or are in a list."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from usp.checks.finding import Hit, Severity
 from usp.checks.hreflang import DEFAULT
 from usp.checks.page_urls import normal_url, same_page
-from usp.checks.registry import fetched_rule
+from usp.checks.registry import block_rule, fetched_rule, site_rule
 
 if TYPE_CHECKING:
+    from usp.checks.context import Site
     from usp.checks.fetching import FetchedPage
+    from usp.checks.page_columns import PageColumns
 
 _GONE = (404, 410)
 
@@ -213,3 +215,93 @@ def hreflang_contradiction(page: FetchedPage) -> Iterator[Hit]:
             yield Hit(f"{code!r} is {url} in the page, and {listed[code]} in the sitemap")
         elif code not in listed and code != DEFAULT and (other := codes.get(normal_url(url))):
             yield Hit(f"{url} is {code!r} in the page, and {other!r} in the sitemap")
+
+
+# Built pages, and those of a list -------------------------------------------------------------------
+
+
+@site_rule("SM930", Severity.ERROR, "built")
+def page_not_built(site: Site) -> Iterator[Hit]:
+    """A listed page has no file in the folder that was built, or its image, video or other version.
+
+    After the deployment, it does not exist. The files of /tea are tea, tea.html and tea/index.html. This
+    rule is asked if a folder is checked in which pages were built.
+    Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+    Bad:
+        --- ./sitemap.xml
+        <url><loc>https://tea.example/</loc></url>
+        <url><loc>https://tea.example/tea/</loc></url>
+        --- ./index.html
+        <!DOCTYPE html><title>Tea</title>
+    Good:
+        --- ./sitemap.xml
+        <url><loc>https://tea.example/</loc></url>
+        --- ./index.html
+        <!DOCTYPE html><title>Tea</title>
+    Fix: Remove the page from the sitemap, or find out why it is not built.
+    """
+    for listed in site.built.missing:
+        place = listed.place.line, listed.place.column, listed.sitemap
+        yield Hit("the page has no file", None, listed.url, *place)
+    for url, listed in site.built.missing_links if site.built.is_built else ():
+        place = listed.place.line, listed.place.column, listed.sitemap
+        yield Hit(f"{url} has no file", None, listed.url, *place)
+
+
+@site_rule("SM931", Severity.WARNING, "built", "known", "seen_pages")
+def unlisted_page(site: Site) -> Iterator[Hit]:
+    """No sitemap lists a page that was built, or is in the list of pages.
+
+    Search engines find it only by links. Built pages that say noindex, redirect or name another canonical
+    URL are left out, and so are error pages and further pages of lists. This rule is asked if a folder
+    is checked in which pages were built, and with ``--against``.
+    Source: google:crawling-indexing/sitemaps/overview
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+    Bad:
+        --- ./sitemap.xml
+        <url><loc>https://tea.example/</loc></url>
+        --- ./index.html
+        <!DOCTYPE html><title>Tea</title>
+        --- ./about.html
+        <!DOCTYPE html><title>About us</title>
+    Good:
+        --- ./sitemap.xml
+        <url><loc>https://tea.example/tea</loc></url>
+        --- ../against.txt
+        https://tea.example/tea
+    Fix: Add the page to a sitemap, or say noindex in it.
+    """
+    for file, url in site.built.unlisted():
+        yield Hit(f"no sitemap lists the page {url}", page=url, sitemap=file)
+    if site.known.urls is not None:
+        for url in site.known.unlisted(site.seen_pages):
+            yield Hit("no sitemap lists the page", page=url, sitemap=site.known.name)
+
+
+@block_rule("SM932", Severity.WARNING)
+def unknown_page(block: PageColumns) -> Iterator[Hit]:
+    """A page is listed that is not in the list of pages.
+
+    The list is older than the sitemap, or the page should not be listed. This rule is asked with
+    ``--against``.
+    Source: google:crawling-indexing/sitemaps/build-sitemap
+        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+    Bad:
+        --- ./sitemap.xml
+        <url><loc>https://tea.example/tea</loc></url>
+        <url><loc>https://tea.example/draft</loc></url>
+        --- ../against.txt
+        https://tea.example/tea
+    Good:
+        --- ./sitemap.xml
+        <url><loc>https://tea.example/tea</loc></url>
+        --- ../against.txt
+        https://tea.example/tea
+    Fix: Remove the page from the sitemap, or add it to the list.
+    """
+    known = block.site.known.urls
+    if known is not None and not block.sitemap.is_feed:
+        for at, url in enumerate(block.normal_urls):
+            if url not in known:
+                yield Hit("the page is not in the list of pages", at)

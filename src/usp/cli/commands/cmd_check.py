@@ -146,7 +146,7 @@ def command(
     from usp.checks.ignores import Ignores
     from usp.checks.verdicts import CheckList
 
-    form = options.format_for(output, form, _FORMATS, "text", is_needed=False)
+    form = options.format_for(output, form, _FORMATS, "text", is_needed=not given["fix"])
     _refuse_contradictions(given, starts, form)
     checking = _checking(run, given)
     with value_of("--ignores"):
@@ -392,7 +392,7 @@ def _end_unchecked(trees: Sequence[AbstractSitemap], *, is_unread: bool) -> None
 def _baseline(path: str | None, limits: Limits) -> Baseline | None:
     if path is None:
         return None
-    from usp._inputs import piped
+    from usp._inputs.local_files import piped
     from usp.checks.finding import Baseline
     from usp.limits import LimitReached
 

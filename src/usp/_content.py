@@ -126,7 +126,8 @@ class Content:
         self.sections = Sections()
         self.frequencies: Counter[str] = Counter()
         self.priorities: Counter[int] = Counter()  # those declared, by tenths
-        self.only_default_priority = True
+        self.lowest_priority: Decimal | None = None  # the same
+        self.highest_priority: Decimal | None = None
         self.news = 0
         self.news_dates = Dates()
         self.publications = Tally()
@@ -170,8 +171,9 @@ class Content:
 
     def _add_priority(self, value: Decimal, count: int) -> None:
         self.priorities[int(value * 10)] += count
-        if value != SITEMAP_PAGE_DEFAULT_PRIORITY:
-            self.only_default_priority = False
+        lowest, highest = self.lowest_priority, self.highest_priority
+        self.lowest_priority = value if lowest is None else min(lowest, value)
+        self.highest_priority = value if highest is None else max(highest, value)
 
     def _add_columns(self, columns: Iterable[tuple[Any, ...]]) -> None:
         """Count pages by their fields, given as columns in the order of ``PageFields``."""

@@ -1,19 +1,27 @@
-"""A folder of sitemaps as a tree."""
+"""Local files as trees: a document, which may come through a pipe, or a folder of sitemaps."""
 
 from __future__ import annotations
 
 import re
+import sys
+import time
 from collections import defaultdict
+from contextlib import ExitStack, nullcontext
 from functools import cache, partial
-from itertools import takewhile
-from typing import TYPE_CHECKING
+from itertools import chain, takewhile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
+from usp._base.files import is_ready, open_pipe
 from usp._base.reason import Reason
-from usp._base.urls import unquote, url_parts
-from usp._crawl.given_documents import parse_file
-from usp._inputs import head_text
-from usp._inputs.table_input import table_form
-from usp._store import Store
+from usp._base.urls import MEDIA, unquote, url_parts
+from usp._crawl.given_documents import parse_document, parse_file
+from usp._formats.decode import Decoder
+from usp._formats.document import Role
+from usp._formats.html import PAGE_START
+from usp._inputs.table_input import table_form, tree_of_table
+from usp._store import CHUNK, Store
+from usp.limits import DEFAULT, LimitReached, Limits
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -23,22 +31,15 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
-    from usp.limits import Limits
 
-_HEAD = 1024
-MEDIA = frozenset(
-    f".{suffix}"
-    for suffix in (
-        *("avif", "bmp", "gif", "heic", "ico", "jpeg", "jpg", "png", "svg", "tif", "tiff", "webp"),
-        *("flac", "m4a", "m4v", "mov", "mp3", "mp4", "ogg", "wav", "webm"),
-        *("css", "eot", "js", "map", "mjs", "otf", "pdf", "ttf", "wasm", "woff", "woff2", "zip"),
-    )
+_TIMES = ("seconds", "document_seconds")
+_HEAD = 1024  # bytes of a file that are examined
+_HEAD_OF_DOCUMENT = 64 * 1024  # the same of one that may be a robots.txt
+_ROBOTS = re.compile(
+    r"^[^\S\n]*(?:user-agent|(?:dis)?allow|sitemap)\s*:", re.IGNORECASE | re.MULTILINE
 )
-"""Suffixes of what else a website has, much of it large; it is read only if an index lists it."""
-
-PAGE_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:!doctype html|html)[\s>]", re.IGNORECASE)
 
 
 def tree_of_folder(path: Path, limits: Limits | None) -> AbstractSitemap:
@@ -143,3 +144,71 @@ def _is_other(file: Path) -> bool:
 
 def _is_named_as_sitemap(file: Path) -> bool:
     return file.name.lower().removesuffix(".gz").endswith((".xml", ".rss", ".atom"))
+
+
+# A document: a file, a pipe, the standard input -----------------------------------------------------
+
+
+def tree_of_document(path: Path | None, limits: Limits) -> AbstractSitemap:
+    """Return the tree of a file, a pipe, or the standard input: a sitemap, a robots.txt, a table."""
+    name = "-"
+    if path is not None:  # a pipe has no other name
+        name = (path.resolve() if path.is_file() else path.absolute()).as_uri()
+    with ExitStack() as files:
+        if path is not None and path.is_file():
+            chunks = iter(partial(files.enter_context(path.open("rb")).read, CHUNK), b"")
+        else:
+            chunks = piped(path or sys.stdin.buffer, limits)
+        begun = bytearray()
+        try:
+            while len(begun) < _HEAD_OF_DOCUMENT and (chunk := next(chunks, b"")):
+                begun += chunk
+        except LimitReached as limit:
+            chunks = _raising(limit)
+        head = bytes(begun[:_HEAD_OF_DOCUMENT])
+        text, own_name = head_text(head, limits), "" if path is None else path.name
+        chunks = chain([bytes(begun)], chunks)
+        form = table_form(head, text, own_name)
+        if form is not None:
+            return tree_of_table(chunks, form, name, limits)
+        is_markup = text.lstrip("\ufeff \t\r\n").startswith("<")
+        is_robots = own_name == "robots.txt" or (not is_markup and _ROBOTS.search(text))
+        role = Role.ROBOTS if is_robots else Role.SITEMAP
+        return parse_document(chunks, None, role=role, name=name, limits=limits)
+
+
+def _raising(limit: LimitReached) -> Iterator[bytes]:
+    yield from ()
+    raise limit
+
+
+def head_text(head: bytes, limits: Limits = DEFAULT) -> str:
+    """Return the text with which a document begins."""
+    decoder = Decoder(limits=limits)
+    return decoder.feed(head) + decoder.close()
+
+
+# Pipes, which may be endless or slow, like a website -------------------------------------------
+
+
+def piped(source: IO[bytes] | Path, limits: Limits) -> Iterator[bytes]:
+    """Yield data as it arrives; raise ``LimitReached`` at the first limit, also before any came."""
+    times = [(value, name) for name in _TIMES if (value := getattr(limits, name)) is not None]
+    allowed, name = min(times, default=(None, ""))
+    deadline = None if allowed is None else time.monotonic() + allowed
+    received = 0
+    with open_pipe(source) if isinstance(source, Path) else nullcontext(source) as file:
+        read = getattr(file, "read1", file.read)  # what is available, without waiting for more
+        while True:
+            left = None if deadline is None else deadline - time.monotonic()
+            if (left is not None and left <= 0) or not is_ready(file, left):
+                raise LimitReached(name)
+            chunk = bytes(read(CHUNK))
+            if not chunk:
+                return
+            most = limits.document_bytes
+            if most is not None and received + len(chunk) > most:
+                yield chunk[: most - received]
+                raise LimitReached("document_bytes")
+            received += len(chunk)
+            yield chunk
