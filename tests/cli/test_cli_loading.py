@@ -11,7 +11,7 @@ from cases import cases
 from usp import graph
 from usp.cli.commands import COMMANDS, SHORT_HELP
 from usp.cli.commands import cmd_tree as tree_options
-from website import urlset
+from website import robots, urlset
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs commands in copies")
 
@@ -69,6 +69,19 @@ def test_a_command_loads_no_other(put):
     assert not modules & {"aiohttp", "pyarrow", "duckdb", "usp.fleet", "usp.report", "usp._demo"}
     others = {f"usp.cli.commands.cmd_{name}" for name in COMMANDS if name != "ls"}
     assert not modules & others
+
+
+def test_checking_a_small_website_loads_only_what_its_sitemaps_need(serve):
+    site = serve({"/robots.txt": robots("/a.xml"), "/a.xml": urlset("/1")})
+    (modules,) = loaded(["tree", str(site), "-q", "--allow-network", "any"])
+    assert "usp.checks.rules" in modules
+    unused = {
+        *("export", "changes", "report", "stream", "tree", "fetch_parse", "_compat", "selection"),
+        *("_crawl.hints", "_crawl.page_stream", "_crawl.given_documents", "_inputs.local_files"),
+        *(f"_formats.{name}" for name in ("feeds", "json_feeds", "llms_txt", "opml")),
+        *("checks.fetching", "checks.ignores"),
+    }
+    assert {f"usp.{name}" for name in unused} & modules == set()
 
 
 def test_completion_knows_options_and_commands_without_loading_them(run, monkeypatch):

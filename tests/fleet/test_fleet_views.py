@@ -7,6 +7,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import Mock
 
 import polars as pl
 import pyarrow as pa
@@ -14,7 +15,7 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 import usp
-from usp._base.files import DatasetError, NotADatasetError
+from usp._base.files import DatasetError, FileStore, NotADatasetError
 from usp.fleet import ChangesFeed, current_sql, dataset_stats
 from usp.fleet import open as open_dataset
 from usp.fleet.current import CURRENT, OpenDataset
@@ -275,7 +276,7 @@ def test_a_dataset_is_an_input_of_every_command_now_and_at_a_time(known, root, r
 # Sites to leave alone -------------------------------------------------------------------------------
 
 
-def test_what_is_forgotten_has_no_rows_and_is_left_alone(known, root, run_usp):
+def test_what_is_forgotten_has_no_rows_and_is_left_alone(known, root, run_usp, monkeypatch):
     a, b = SITES[:2]
     (root / "leave-alone.txt").write_text("# asked us to\nother.example\n\n")
     assert run_usp("forget", root, "https://B.example/tea").status == 0
@@ -291,6 +292,10 @@ def test_what_is_forgotten_has_no_rows_and_is_left_alone(known, root, run_usp):
     (root / "leave-alone.txt").write_text("*.other.example\nb.example\n")
     assert forget(open_dataset(root)) == {"listed": 1, "deleted": 0, "wrong": ["*.other.example"]}
     assert "leave-alone.txt: '*.other.example' names no host" in run_usp("forget", root).err
+    monkeypatch.setattr(FileStore, "reading", Mock(side_effect=DatasetError("no response")))
+    with pytest.raises(DatasetError, match="no response"):
+        forget(open_dataset(root), ["c.example"])
+    assert (root / "leave-alone.txt").read_text() == "*.other.example\nb.example\n"
 
 
 # Datasets of an earlier version ---------------------------------------------------------------------

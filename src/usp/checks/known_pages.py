@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from usp._base.seen_urls import UrlFingerprints
 from usp._base.urls import MEDIA, HttpUrl, quote, unquote, url_parts
-from usp._crawl.given_documents import read_document
 from usp._crawl.stored_pages import SourcePosition
 from usp._formats.html import MAX_HEAD, PAGE_START
 from usp.checks.finding import path_of
@@ -163,7 +162,8 @@ class BuiltPages:
         return f"{start}{prefix}{quote(path)}"
 
     def _read(self, name: str, listed: Listed) -> tuple[bytes, FetchedPage]:
-        from usp.checks.fetching import FetchedPage  # noqa: PLC0415 - few folders are built
+        from usp._crawl.given_documents import read_document  # noqa: PLC0415 - few folders are built
+        from usp.checks.fetching import FetchedPage  # noqa: PLC0415 - the same
 
         assert self.folder is not None
         path, head = self.folder / name, b""

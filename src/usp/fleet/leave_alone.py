@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from usp._base.files import DatasetError, FileStore, NoSuchFileError
@@ -44,17 +45,18 @@ class LeaveAlone:
     def refresh(self) -> LeaveAlone:
         """Read the list; one that cannot be read stays as it was."""
         self._read_at = time.monotonic()
-        try:
-            with self._store.reading(FILE, self._store.first_options) as file:
-                lines = file.read().decode("utf-8", "replace").splitlines()
-        except (NoSuchFileError, FileNotFoundError):
-            lines = []
-        except (DatasetError, OSError):
-            return self
-        listed = [one for one in map(str.strip, lines) if one and one[0] != "#"]
-        self._hosts = frozenset(map(host_key, filter(None, map(_home, listed))))
-        self.wrong = [one for one in listed if _home(one) is None]
+        with suppress(DatasetError, OSError):
+            lines = map(str.strip, self._text().splitlines())
+            listed = [one for one in lines if one and one[0] != "#"]
+            self._hosts = frozenset(map(host_key, filter(None, map(_home, listed))))
+            self.wrong = [one for one in listed if _home(one) is None]
         return self
+
+    def _text(self) -> str:
+        missing, options = (NoSuchFileError, FileNotFoundError), self._store.first_options
+        with suppress(*missing), self._store.reading(FILE, options) as file:
+            return str(file.read(), "utf-8", "replace")
+        return ""
 
     def covers(self, site: str) -> bool:
         """Return whether a site, or the host of a URL, is to be left alone."""
@@ -75,14 +77,11 @@ class LeaveAlone:
                     f"{text!r} is neither a host nor a URL; use for example example.org"
                 )
             homes.append(home)
+        before = self._text()  # an error, if it cannot be read: it would be lost
         self.refresh()
-        before = ""
-        if self._hosts or self.wrong:
-            with self._store.reading(FILE) as file:
-                before = file.read().decode("utf-8", "replace").rstrip("\n") + "\n"
-        new = dict.fromkeys(map(host_key, homes))
-        more = "".join(f"{host}\n" for host in new if host not in self._hosts)
-        self._store.replace(FILE, (before + more).encode())
+        new = [host for host in dict.fromkeys(map(host_key, homes)) if host not in self._hosts]
+        lines = [*before.rstrip("\n").splitlines(), *new]
+        self._store.replace(FILE, "".join(f"{line}\n" for line in lines).encode())
         self.refresh()
 
 

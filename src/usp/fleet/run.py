@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -122,29 +122,27 @@ def crawl_fleet(
     return aside(_finish, dataset, how, end(is_whole=True))
 
 
+@dataclass
 class _Wanted:
     """The sites of a run, with what is known of them, as they are read."""
 
-    def __init__(
-        self, known: KnownSites, how: FleetRun, first: int, progress: FleetProgress
-    ) -> None:
-        self._known = known
-        self._how = how
-        self._first = first
-        self._progress = progress
+    known: KnownSites
+    how: FleetRun
+    first: int
+    progress: FleetProgress
 
     def all(self, sites: Iterable[str] | None) -> Iterator[tuple[str, Assignment]]:
         """Yield the sites in the order in which they are to be crawled, with their assignments."""
         extras: dict[str, Extras] = {}
         found = self._wanted(None if sites is None else homepages(sites, extras))
         keyed = (
-            by_address(found) if self._how.same_address else ((o, host_key(o.site)) for o in found)
+            by_address(found) if self.how.same_address else ((o, host_key(o.site)) for o in found)
         )
         for one, key in keyed:
             yield one.site, Assignment(key, one, extras.pop(one.site, Extras()))
 
     def _wanted(self, sites: Iterator[str] | None) -> Iterator[Known]:
-        how, known, progress = self._how, self._known, self._progress
+        how, known, progress = self.how, self.known, self.progress
         if not how.replaces:
             assert sites is not None
             for site, is_there in known.new(sites):
@@ -157,7 +155,7 @@ class _Wanted:
         if how.is_due:
             yield from self._due()
         elif how.again:
-            yield from known.known(f"coalesce(run, 0) < {self._first}", checks=True)
+            yield from known.known(f"coalesce(run, 0) < {self.first}", checks=True)
             yield from map(Known, known.unknown())
         else:
             codes = ", ".join(map(quoted, how.codes))
@@ -167,13 +165,13 @@ class _Wanted:
 
     def _due(self) -> Iterator[Known]:
         """Yield the sites of which something is due; with ``every``, for ever."""
-        progress, most = self._progress, self._how.per_hour
+        progress, most = self.progress, self.how.per_hour
         while True:
             began, now = time.monotonic(), datetime.now(UTC)
-            self._known.dataset.vacuum(daily=True)
+            self.known.dataset.vacuum(daily=True)
             progress.lag = 0.0
-            sent = Counter() if most is None else self._known.requests_of_last_hour()
-            for one in self._known.known("due is null or due <= now()"):
+            sent = Counter() if most is None else self.known.requests_of_last_hour()
+            for one in self.known.known("due is null or due <= now()"):
                 progress.lag = max(progress.lag, (now - (one.due or now)).total_seconds())
                 host = host_key(one.site)
                 room = None if most is None else min(most - sent[host], one.sitemaps or 1)
@@ -181,9 +179,9 @@ class _Wanted:
                     progress.active.add(one.site)
                     sent[host] += room or 0
                     yield one._replace(room=room)
-            if self._how.every is None:
+            if self.how.every is None:
                 return
-            time.sleep(max(0.0, self._how.every - (time.monotonic() - began)))
+            time.sleep(max(0.0, self.how.every - (time.monotonic() - began)))
 
 
 def _crawl(

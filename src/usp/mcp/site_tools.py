@@ -199,7 +199,7 @@ def _summary(token: CancelToken, cached: CachedTree, source: ResultSource) -> Si
     verdict = cached.wrong.verdict()
     return SiteSummary(
         source=source,
-        verdict=clean(f"{verdict} {verdict.advice}".rstrip()),
+        verdict=f"{clean(str(verdict))} {clean(verdict.advice)}".rstrip(),
         sitemaps=len(nodes),
         formats=_named(Counter(kind_of(node).name for node in nodes).most_common()),
         bytes=sum(node.size or 0 for node in nodes),
