@@ -168,7 +168,8 @@ def date_of_parts(
 def unknown_zone(text: str) -> str | None:
     """Return a name after a time that may be a zone's and is not known; in a long text the first."""
     for found in _NAME_AFTER_CLOCK.finditer(text):
-        if not _is_understood(found[2] or ""):
+        name = found[2] or ""
+        if name != "Z" and not _is_understood(name):  # the usual one
             return found[0].lstrip(":0123456789.,")
     return None
 
