@@ -41,7 +41,9 @@ BOXES: dict[str, tuple[str, str]] = {
     "_http": ("requests, redirects, failures", "fetch"),
     "_store": ("documents as received", "store"),
     "_formats": ("decompress, decode, recognise, parse", "decode parse"),
+    "_content": ("pages, counted", "out"),
     "selection": ("filters", "out"),
+    "matching": ("the best pages", "out"),
     "objects": ("nodes, pages and their values", "tree"),
     LEAVES: ("URLs, dates, limits, options, events, exceptions", ""),
 }
