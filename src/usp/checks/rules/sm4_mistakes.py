@@ -233,9 +233,12 @@ _OF_NO_INTEREST = re.compile(
     r"|anmelden|carrello|carrito|kasse|mein-konto|panier|registrieren|suche|warenkorb|winkelwagen)"
     r"(?=[/?#\n]|$)"
 )
-_OTHER_FORM = re.compile(
-    r"/(feed|amp)/?(?=[?\n]|$)|(__trashed)/?(?=[?\n]|$)|[?&](amp|print|attachment_id)="
-)
+_OTHER_FORMS = {  # by what is in each of them, one or the other
+    ("/feed", "/amp", "__trashed"): re.compile(
+        r"(?:/(?=feed|amp)|(?=__))(feed|amp|__trashed)/?(?=[?\n]|$)"
+    ),
+    ("?",): re.compile(r"[?&](amp|print|attachment_id)="),
+}
 _FACETS = re.compile(
     r"[?&](add[-_]to[-_]cart|dir|facets?|filters?|order_?by|q|query|replytocom|s|search|sort(?:_?by)?"
     r"|preview(?:_id)?|(?:facet|filter|f)(?:[._-]\w++|(?:\[|%5B)[^=&\n]{0,99}+))="
@@ -266,8 +269,9 @@ def not_for_search(block: PageColumns) -> Iterator[Hit]:
             yield Hit(f"search engines need no page such as {found[0]!r}", at)
     for at, found in block.found(_FACETS, "?"):
         yield Hit(f"the URL is that of a search, a sorted or a filtered list: {found[1]!r}", at)
-    for at, found in block.found(_OTHER_FORM, "/feed", "/amp", "__trashed", "?"):
-        yield Hit(f"the URL is that of another form of a page: {found[found.lastindex or 0]!r}", at)
+    for parts, form in _OTHER_FORMS.items():
+        for at, found in block.found(form, *parts):
+            yield Hit(f"the URL is that of another form of a page: {found[1]!r}", at)
 
 
 @block_rule("SM412", Severity.INFO)
