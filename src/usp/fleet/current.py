@@ -216,10 +216,6 @@ class ChangesFeed:
         """Return whether a site was ever visited."""
         return bool(self._open.sites(site, ["site"]).read_all())
 
-    def position(self) -> int:
-        """Return the position after the last commit."""
-        return int(self._dataset.table("visits").version())
-
     def read(
         self,
         after: int | None = None,

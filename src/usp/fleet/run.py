@@ -349,7 +349,7 @@ class FleetProgress:
         ordered = sorted(self._failed.items(), key=lambda one: (-one[1][0], one[0]))
         return [failure_row(c, count, row["site"], row["reason"]) for c, (count, row) in ordered]
 
-    def position(self, dataset: object) -> str:
+    def how_far(self, dataset: object) -> str:
         """Return how many sites are safe if the run ends now, and how to go on."""
         there, text = self.safe + self.before, counted(self.safe + self.before, "site")
         if self.total is not None:

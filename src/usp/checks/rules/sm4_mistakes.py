@@ -234,9 +234,7 @@ _OF_NO_INTEREST = re.compile(
     r"(?=[/?#\n]|$)"
 )
 _OTHER_FORMS = {  # by what is in each of them, one or the other
-    ("/feed", "/amp", "__trashed"): re.compile(
-        r"(?:/(?=feed|amp)|(?=__))(feed|amp|__trashed)/?(?=[?\n]|$)"
-    ),
+    ("/feed", "/amp", "__trashed"): re.compile(r"((?<=/)(?:feed|amp)|__trashed)/?(?=[?\n]|$)"),
     ("?",): re.compile(r"[?&](amp|print|attachment_id)="),
 }
 _FACETS = re.compile(

@@ -232,7 +232,7 @@ def _shown(output: str, metrics: Any = None) -> Iterator[Callable[[FleetProgress
         if progress.is_ending and not was_ending:
             was_ending = True
             how = "stopping after current sites; press Ctrl-C again to quit now"
-            messages.notice(f"{how}: {progress.position(output)}")
+            messages.notice(f"{how}: {progress.how_far(output)}")
         latest[:] = [progress]
         if not (messages.quiet or is_live) and time.monotonic() - last >= _EVERY:
             last = time.monotonic()
@@ -246,11 +246,11 @@ def _shown(output: str, metrics: Any = None) -> Iterator[Callable[[FleetProgress
         with live_line(line) if is_live else nullcontext(), exporting(metrics, current):
             yield show
     except (DatasetError, MissingExtraError) as error:
-        safe = [progress.position(output) for progress in latest]
+        safe = [progress.how_far(output) for progress in latest]
         raise click.ClickException("\n".join([str(error), *safe])) from error
     except (KeyboardInterrupt, Terminated):
         for progress in latest:
-            messages.notice(progress.position(output))
+            messages.notice(progress.how_far(output))
         raise
 
 
