@@ -148,7 +148,7 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
             listed = read_sites(sites, messages.notice, seconds=patience)
         summary = crawl_fleet(listed, root, run, show)
     for failure in summary["failures"]:
-        failure["remedy"] = remedy(failure["code"])
+        failure["remedy"] = remedy(failure["code"], of_fleet=True)
     if not messages.quiet:
         messages.line(_summary(summary, root, run), summary=summary)
     if wrong := list(_wrong(summary, root, run)):
