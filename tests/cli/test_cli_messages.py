@@ -15,7 +15,7 @@ from usp import cli
 from usp._base.display import without_origin
 from usp._base.reason import Advice, Topic
 from usp.cli import errors
-from usp.cli.command import OLD_NAMES
+from usp.cli.cli import OLD_NAMES
 from usp.cli.commands import COMMANDS
 from usp.cli.errors import failure_line
 from usp.fleet.run import failure_row

@@ -1,6 +1,6 @@
 """The command line: a thin layer over the library.
 
-``commands`` has a module for each command, ``app`` puts them together and decides how they end. Ctrl-C
+``commands`` has a module for each command, ``cli`` puts them together and decides how they end. Ctrl-C
 is handled here, from the first import to the last flush: one line and status 130, never a traceback.
 
 While a command is being loaded, Ctrl-C ends the process: there is nothing to clean up. While it runs,
@@ -141,10 +141,10 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     if argv is None:  # the command is the whole process
         interrupts.guard()
         _open_closed_streams()
-    from usp.cli import app
+    from usp.cli import cli
 
     interrupts.allow()
     try:
-        app.main(argv)
+        cli.main(argv)
     finally:
         interrupts.finish()

@@ -25,7 +25,7 @@ from typing import Any
 
 import rich_click as click
 
-from usp.cli.command import OLD_NAMES
+from usp.cli.cli import OLD_NAMES
 
 NAMES = ("usp.toml", "pyproject.toml")
 SENSITIVE = frozenset(

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from usp._base.files import suffix_of
 from usp._base.names import COMPUTED_COLUMNS, PAGE_COLUMNS
 from usp.cli import option_values
-from usp.cli.command import FILTERS, MESSAGES, REQUESTS, WEBSITE, Command
+from usp.cli.cli import FILTERS, MESSAGES, REQUESTS, WEBSITE, Command
 from usp.cli.errors import CONFIG_FILE, messages
 from usp.cli.option_values import Choice, Integer, Number
 from usp.cli.output import logging_to

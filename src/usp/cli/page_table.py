@@ -11,8 +11,7 @@ import rich_click as click
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 from usp._base.display import printable
-from usp.cli.command import is_for_people
-from usp.cli.output import has_colors
+from usp.cli.output import has_colors, is_for_people
 from usp.export.text_formats import rows_of_block, to_json
 
 if TYPE_CHECKING:

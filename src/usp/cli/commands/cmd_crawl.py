@@ -13,7 +13,7 @@ from click.exceptions import Exit
 
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
-from usp.cli.command import MORE
+from usp.cli.cli import MORE
 from usp.cli.errors import FAILED, failure_line, messages, reading_dataset, remedy
 from usp.cli.option_values import (
     Choice,

@@ -14,9 +14,8 @@ import rich_click as click
 import usp
 from usp._base.display import did_you_mean
 from usp.cli import options
-from usp.cli.command import is_for_people
 from usp.cli.commands import COMMANDS
-from usp.cli.output import has_colors, write_text
+from usp.cli.output import has_colors, is_for_people, write_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
