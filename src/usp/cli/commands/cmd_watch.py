@@ -116,10 +116,6 @@ def command(
         )
     _check_state(snapshot, is_folder=bool(feeds))
     form = options.format_for(output, form, ("text", "jsonl"), "text")
-    if run.options.keep_partial and not options.set_in_config("keep_partial"):
-        raise click.UsageError(
-            "--keep-partial cannot be used with usp watch: a round that is stopped is repeated"
-        )
     own = {name: given.pop(name) for name in ("shell_command", "post_to", "feed_path", "removed")}
     if [output, own["shell_command"], own["post_to"]].count(None) < 2:  # noqa: PLR2004
         raise click.UsageError("choose one of -o, --exec and --post")
@@ -134,7 +130,9 @@ def command(
             "web_client": run.client(),
             "every": every,
             "stop": watcher.stop,
-            "options": replace(run.options, keep_partial=False),  # from a configuration file
+            "options": replace(
+                run.options, keep_partial=False
+            ),  # a round that is stopped is repeated
             **given,
         }
         if start.path is not None:
