@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
+from click import get_current_context
 from click.core import ParameterSource
 
 from usp._base.files import suffix_of
@@ -201,7 +202,7 @@ def format_for(
     The suffix counts more than a configuration file. Without either it is the ``usual`` one, which is
     not enough for a file if one ``is_needed``.
     """
-    source = click.get_current_context().get_parameter_source("form")
+    source = get_current_context().get_parameter_source("form")
     if target is not None and (given is None or source is ParameterSource.DEFAULT_MAP):
         suffixes = {end: form for form in forms for end in _SUFFIXES.get(form, (f".{form}",))}
         given = suffixes.get(suffix_of(target), given)
