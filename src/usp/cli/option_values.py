@@ -63,6 +63,8 @@ def new_path(text: str) -> Path:
     if text == "-":
         raise click.BadParameter("it cannot be written to standard output; name a file")
     path = Path(text)
+    if not path.parent.is_dir():
+        raise click.BadParameter(f"there is no folder {str(path.parent)!r}; create it first")
     try:
         if path.exists() and not (path.is_file() or path.is_dir()) and os.access(path, os.W_OK):
             return path  # a pipe or a device
