@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
+from itertools import takewhile
 from typing import TYPE_CHECKING, Unpack
 
 from usp._crawl.fetch import client_for
@@ -87,8 +88,15 @@ class PageBlocks:
         self._client = web_client
         self._any_thread = any_thread
         self._unordered = unordered
+        self.is_stopped = False
+        self._wake: Callable[[], object] = bool
         self.top: Website | OneSitemap | None = None
         self.tree: AbstractSitemap | None = None
+
+    def stop(self) -> None:
+        """Stop fetching and end the iteration; may be called from any thread."""
+        self.is_stopped = True
+        self._wake()
 
     def __iter__(self) -> Generator[tuple[str, PageBlock], None, None]:
         """Yield blocks of pages in the order of the tree."""
@@ -100,15 +108,17 @@ class PageBlocks:
             crawl, stream = driver.crawl, driver.stream
             assert stream is not None
             crawl.arrived = {} if self._unordered else None
-            self.top = driver.top
-            while not stream.over:
+            self.top, self._wake = driver.top, driver.wake
+            while not (stream.over or self.is_stopped):
                 try:
-                    yield from filter(None, stream.steps())
+                    steps = takewhile(lambda _: not self.is_stopped, stream.steps())
+                    yield from filter(None, steps)
                     driver.step()
                 except KeyboardInterrupt:
                     if not driver.interrupted():
                         raise
-            while not crawl.complete:
+            while not (crawl.complete or self.is_stopped):
                 driver.step()  # a limit has ended the stream: see what is missing
-        stream.name_unread()
-        self.tree = tree_of(driver.top)
+        if not self.is_stopped:
+            stream.name_unread()
+            self.tree = tree_of(driver.top)

@@ -1,5 +1,8 @@
 """One sitemap, page by page: what its tree has, on threads and on asyncio."""
 
+import threading
+from contextlib import closing
+
 import pytest
 
 from fronts import rest, run
@@ -57,3 +60,25 @@ def test_blocks_are_pages_and_end_with_their_tree(site):
     ]
     assert blocks.tree is not None
     assert [failure.url for failure in blocks.tree.failures()] == [site.url("/gone.xml")]
+
+
+def test_a_stream_that_is_stopped_ends_although_nothing_comes(serve):
+    gate = threading.Event()
+    site = serve(
+        {
+            "/i.xml": index("/a.xml", "/slow.xml", *(f"/{n}" for n in range(9))),
+            "/a.xml": urlset("/1"),
+            "/slow.xml": Answer(urlset("/2"), gate=gate),
+        }
+    )
+    client = RequestsWebClient(max_concurrent_requests=1)
+    start = site.url("/i.xml")
+    blocks = PageBlocks(sitemap_search(start, CrawlOptions()), client, any_thread=True)
+    with closing(iter(blocks)) as coming:
+        assert list(next(coming)[1].urls) == [site.url("/1")]
+        threading.Timer(0.2, blocks.stop).start()
+        assert next(coming, None) is None
+    assert blocks.tree is None
+    assert site.hits["/0"] == 0
+    gate.set()
+    client.close()

@@ -13,7 +13,11 @@ from fronts import ASYNCIO, FD, THREADS, every_stream, happens, rest, run, spool
 from memory_web import Client, Doc, Web
 from patience import soon, within
 from usp import aio
-from usp.stream import pages
+from usp._crawl.schedule import RetryPolicy
+from usp.options import CrawlOptions
+from usp.stream import PageBlocks, pages
+from usp.tree import website_search
+from usp.web_client.abstract_client import LocalWebClient, WebClientErrorResponse
 from website import ONE_PAGE, Answer, indexed, robots, urlset
 
 NAMES = [f"/{n}.xml" for n in range(40)]
@@ -188,6 +192,26 @@ def test_closing_does_not_wait_for_responses_that_do_not_come(long_site, monkeyp
     assert sum(1 for _ in zip(range(10), coming, strict=False)) == 10
     coming.close()
     assert not [one for one in threading.enumerate() if one.name == "usp-fetch"]
+
+
+def test_stop_does_not_wait_for_the_pause_before_a_retry(monkeypatch):
+    """The client allows one request at a time, so that the stream itself waits."""
+    monkeypatch.setattr("usp._crawl.schedule.DECLARED", RetryPolicy(first_delay=60.0, growth=1.0))
+    asked = threading.Event()
+
+    class Busy(LocalWebClient):
+        def get(self, url):
+            asked.set()
+            return WebClientErrorResponse("503 Service Unavailable", retryable=True)
+
+    options = CrawlOptions(use_known_paths=False)
+    blocks = PageBlocks(website_search("http://h/", options), Busy())
+    reader = threading.Thread(target=lambda: list(blocks), daemon=True)
+    reader.start()
+    assert asked.wait(20)
+    blocks.stop()
+    reader.join(20)
+    assert not reader.is_alive()
 
 
 # Several streams ------------------------------------------------------------------------------------
