@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import logging
 import os
+import select
 import shutil
 import sys
 import textwrap
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 
 from usp._base.display import printable
+from usp._base.files import is_pipe
 from usp.cli.errors import messages
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 _NO_WRAP = 1_000_000  # columns: a pipe has no width, and a URL that is cut cannot be copied
 _NARROWEST = 30  # columns for texts
+_EVERY = 0.1  # seconds between two looks at a pipe
 
 
 # Lines --------------------------------------------------------------------------------------------
@@ -162,6 +166,39 @@ _STYLES: dict[str, dict[str, Any]] = {
 def painted(text: str, style: str) -> str:
     """Return text in a style, for a terminal with colors."""
     return click.style(text, **_STYLES[style])
+
+
+# Readers that go away -----------------------------------------------------------------------------
+
+
+@contextmanager
+def watching(stream: TextIO | None, on_closed: Callable[[], object]) -> Iterator[None]:
+    """Call ``on_closed``, from another thread, if the reader of a pipe closes it meanwhile.
+
+    Otherwise that is noticed at the next write, which on a slow website may be much later. The block
+    ends in ``BrokenPipeError`` then.
+    """
+    if stream is None or not is_pipe(stream) or not hasattr(select, "poll"):
+        yield
+        return
+    over, closed = threading.Event(), threading.Event()
+    poll = select.poll()
+    poll.register(stream.fileno(), 0)  # errors are always reported
+
+    def watch() -> None:
+        while not over.wait(_EVERY):
+            if poll.poll(0):
+                closed.set()
+                on_closed()
+                return
+
+    threading.Thread(target=watch, name="usp-pipe", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+    if closed.is_set():
+        raise BrokenPipeError
 
 
 def discard() -> None:

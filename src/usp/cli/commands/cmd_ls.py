@@ -25,6 +25,7 @@ from usp.cli.output import (
     is_for_people,
     naming,
     shown_below,
+    watching,
     write_text,
 )
 
@@ -245,7 +246,8 @@ def _list_stream(listing: _Listing, progress: Progress) -> None:
 
     written = Progress()  # of the pages that are selected; the other one has all that are read
     for stream in listing.run.blocks(listing.start, progress, unordered=listing.unordered):
-        with closing(iter(stream)) as coming:
+        reader = sys.stdout if listing.output is None else None
+        with closing(iter(stream)) as coming, watching(reader, stream.stop):
             first = next(coming, None)
             assert stream.top is not None
             if stream.top.is_wrong_guess:
@@ -255,7 +257,7 @@ def _list_stream(listing: _Listing, progress: Progress) -> None:
             site = stream.top.url
             read = progress.counted(chain((first,) if first else (), coming), _pages_in)
             blocks = written.counted(listing.selection.run(site).of_stream(read), _pages_in)
-            _write(blocks if listing.output else _flushed(blocks), listing, site)
+            _write(_flushed(blocks) if reader else blocks, listing, site)
             if not written.pages:
                 _notice_empty(stream.tree, progress.pages)
             listing.end(stream.tree, progress, written.pages)
