@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import math
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
