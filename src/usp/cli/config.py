@@ -240,13 +240,9 @@ def _text(value: object, expected: str) -> str:
 
 
 def _path(of_file: Path, value: str, folder: Path) -> str:
-    """Return a path in the configuration file as it is written in the current folder."""
-    if of_file == folder or value in ("", "-") or "://" in value or Path(value).is_absolute():
-        return value
-    try:
-        return os.path.relpath(of_file / value, folder)
-    except ValueError:  # on another drive
-        return str(of_file / value)
+    """Return a path in the configuration file as it is to be written in the current folder."""
+    is_as_written = of_file == folder or value in ("", "-") or "://" in value
+    return value if is_as_written else str(of_file / value)
 
 
 def _plain(name: str) -> str:
