@@ -13,7 +13,7 @@ ROOT = Path(usp.__file__).parent
 LAYERS = [  # from the top down; a module may import what stands below it, or beside it
     ["cli", "mcp", "_demo", "__main__"],
     ["export", "report", "graph", "checks", "changes", "fleet", "contrib"],
-    ["tree", "aio", "stream", "fetch_parse", "snapshot", "_compat", "_inputs", "_content"],
+    ["tree", "aio", "stream", "fetch_parse", "snapshot", "_inputs", "_content"],
     ["_crawl", "_snapshot"],
     ["web_client", "_http", "_store"],
     ["_formats"],

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from usp._crawl import journal
-from usp._crawl.child_filter import child_slot, refuse, skipped_links
+from usp._crawl.child_filter import skipped_links
 from usp._crawl.orders import UNFETCHED, FetchOrder, LeftOut, Received
 from usp._crawl.receiver import DocumentProbe
 from usp._crawl.stored_pages import result_of
@@ -115,16 +115,9 @@ def read_document(
 
 
 def unfetched_tree(
-    received: Received,
-    limits: Limits = DEFAULT,
-    *,
-    resolves: bool = True,
-    above: frozenset[str] | None = None,
+    received: Received, limits: Limits = DEFAULT, *, resolves: bool = True
 ) -> AbstractSitemap:
-    """Return the node of a document whose children nobody fetches.
-
-    With the URLs ``above`` them, those that a crawl would refuse have its reasons.
-    """
+    """Return the node of a document whose children nobody fetches."""
     probe, url = received.probe, received.exchange.url
     journal.received(received.document, probe)
     top = TreeSlot(url, order=FetchOrder(url, result=received), resolves=resolves)
@@ -135,12 +128,8 @@ def unfetched_tree(
         top.leave_out(LeftOut(pages - most, limits.reached("pages")), "pages")
     if probe.left_out is not None:
         top.leave_out(probe.left_out, "sitemaps")
-    nodes: list[AbstractSitemap] = []
     top.skipped = tuple(skipped_links(probe))
-    for at, entry in enumerate(() if top.skipped else probe.children):
-        if above is not None and refuse(entry.loc, 1, above, limits):
-            nodes.append(node_of(child_slot(top, at, entry, above, limits), [], limits))
-        else:
-            lastmod = date(entry.lastmod) if entry.lastmod else None
-            nodes.append(unfetched(entry.loc, UNFETCHED, lastmod))
-    return node_of(top, nodes, limits)
+    children = () if top.skipped else probe.children
+    return node_of(
+        top, [unfetched(one.loc, UNFETCHED, date(one.lastmod)) for one in children], limits
+    )

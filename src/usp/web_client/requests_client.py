@@ -16,7 +16,7 @@ from usp._http import direct_session, flow, identity, user_sessions
 from usp._http.direct_session import DEADLINE, DirectSession, is_guarded, is_original
 from usp._http.flow import Arrived, Deadline, Flow, FlowClient
 from usp._http.identity import DEFAULT_TIMEOUT, OUR_NAME, RequestWaiter, Timeout
-from usp._http.requests_responses import (
+from usp._http.user_sessions import (
     BODY_ERRORS,
     RequestsWebClientErrorResponse,
     RequestsWebClientSuccessResponse,
