@@ -34,10 +34,10 @@ from usp._crawl.orders import (
     NoNetwork,
     NotRequested,
     Received,
+    TreeSlot,
 )
 from usp._crawl.schedule import Schedule
 from usp._crawl.stored_pages import StoredPages
-from usp._crawl.tree_slots import TreeSlot
 from usp._formats.document import Role
 from usp._formats.html import header_links, is_sitemap_page
 from usp.options import CrawlOptions

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from usp._crawl import journal
 from usp._crawl.child_filter import skipped_links
-from usp._crawl.orders import UNFETCHED, FetchOrder, LeftOut, Received
+from usp._crawl.orders import UNFETCHED, FetchOrder, LeftOut, Received, TreeSlot, node_of
 from usp._crawl.receiver import DocumentProbe
 from usp._crawl.stored_pages import result_of
-from usp._crawl.tree_slots import TreeSlot, node_of
 from usp._formats.document import Role
 from usp._formats.values import date
 from usp._store import CHUNK, DocumentWriter, Store

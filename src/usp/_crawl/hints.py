@@ -15,7 +15,7 @@ from usp._base.urls import BadUrl, are_related, host_of, read_url
 from usp._formats.abstract_parser import PageBatch
 
 if TYPE_CHECKING:
-    from usp._crawl.tree_slots import TreeSlot
+    from usp._crawl.orders import TreeSlot
     from usp._formats.abstract_parser import PageEntry
 
 _MAX_HEADERS = 16 * 1024  # characters

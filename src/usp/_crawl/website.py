@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Any
 from usp._base.display import counted, get_logger
 from usp._base.urls import without_fragment, without_login
 from usp._crawl.child_filter import refuse, without_fragments
-from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
-from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
+from usp._crawl.orders import (
+    FetchOrder,
+    HostGivenUp,
+    NotRequested,
+    Received,
+    TreeSlot,
+    failure_of,
+    node_for,
+    slots_from,
+)
 from usp._formats.document import Role
 from usp._formats.plain_text import LLMS_TXT
 from usp.exceptions import SitemapException
