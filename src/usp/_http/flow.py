@@ -23,7 +23,7 @@ from usp._base.shortage import scarce, shortage_of
 from usp._base.urls import BadUrl, HttpUrl, read_url
 from usp._http import identity
 from usp._http.encodings import ACCEPTED, BodyDecoder
-from usp._http.failures import LARGE_HEAD, error_kind, is_bot_wall, reason_of, too_large
+from usp._http.failures import LARGE_HEAD, NO_CONNECTION, is_bot_wall, reason_of, too_large
 from usp._http.http1 import HEAD_BYTES
 from usp._http.identity import OUR_NAME, Timeout, is_harmless
 from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow, too_many
@@ -282,14 +282,15 @@ class Flow:
             return self.error(deadline.reason, retryable=False, silent=is_about_host)
         secrets = session.secrets()
         reason = identity.without_secrets(reason_of(error, url, session.timeout), secrets)
-        shortage, kind = shortage_of(error), error_kind(error)
-        is_ours = shortage is not None or reason.code is FailureCode.PROXY_ERROR
+        shortage, code = shortage_of(error), reason.code
+        is_ours = shortage is not None or code is FailureCode.PROXY_ERROR
         is_about_host = is_about_host and not is_ours
+        is_late, is_closed = code is FailureCode.READ_TIMEOUT, code is FailureCode.CONNECTION_CLOSED
         failure = self.error(
             reason,
-            retryable=shortage is not None or kind in ("silent", "aborted"),
-            unreachable=is_about_host and kind == "unreachable",
-            silent=is_about_host and kind == "silent",
+            retryable=shortage is not None or is_late or is_closed,
+            unreachable=is_about_host and code in NO_CONNECTION,
+            silent=is_about_host and is_late,
             shortage=shortage,
         )
         quote = getattr(failure, "quote", None)
