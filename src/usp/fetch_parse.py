@@ -337,7 +337,6 @@ def _tag(name: str, attributes: Mapping[str, str]) -> str:
 
 
 def _text(element: str, *, compare: bool = False) -> Any:
-    """Return a field that is the text of an element."""
     return field(default=None, metadata={"element": element}, compare=compare)
 
 
@@ -352,7 +351,6 @@ def _written(entry: Any, prefix: str = "") -> str:
 
 
 def _page(document: str) -> SitemapPage | None:
-    """Return the only page of a document, if there is one."""
     return next(iter(parse_document([document.encode("utf-8", "replace")], None).all_pages()), None)
 
 

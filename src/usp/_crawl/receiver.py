@@ -394,6 +394,5 @@ def failure_from(
 
 
 def _blamed(client: object) -> FailureCode:
-    """Return who is to blame for an exception: a client that is not ours, or this library."""
     foreign = client is not None and not getattr(client, "is_ours", False)
     return FailureCode.CLIENT_ERROR if foreign else FailureCode.INTERNAL_ERROR

@@ -27,8 +27,8 @@ _PROXY = {"ProxyError", "InvalidProxyURL", "ClientProxyConnectionError", "Client
 
 _LARGE_HEAD = re.compile("got more than [0-9]+ headers|Too many headers")
 LARGE_HEAD = Reason(FailureCode.BAD_HEADERS, http1.LARGE_HEAD)
-_HUNG_UP = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
-_HUNG_UP += (ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
+_CLOSED = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
+_HUNG_UP = (*_CLOSED, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 # By the names of classes, of which one suffices; the first that fits. The libraries of other clients
 # need not be installed.
@@ -121,8 +121,6 @@ def _names_of(error: BaseException) -> Iterator[str]:
 
 
 class _Target:
-    """What was requested, and with which timeout."""
-
     def __init__(self, url: str, timeout: object, *, in_body: bool) -> None:
         self.in_body = in_body
         self.connect, self.read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
@@ -170,7 +168,6 @@ class _Target:
 
 
 def _words(found: list[BaseException], names: set[str], target: _Target) -> Reason | None:
-    """Return the reason, if the exceptions are among those that are known."""
     for reader in (_of_lookup, _of_tls, _of_connection, _of_tunnel, _of_response):
         for one in found:
             if said := reader(one, target):
@@ -209,7 +206,6 @@ def _of_tls(error: BaseException, target: _Target) -> Reason | None:
 
 
 def _of_response(error: BaseException, target: _Target) -> Reason | None:
-    """Return the reason for a response that could not be read."""
     if isinstance(error, http1.BadResponse):  # of our own sessions
         is_other = error.code is FailureCode.NOT_HTTP
         return target.reason(error.code) if is_other else Reason(error.code, error.text)

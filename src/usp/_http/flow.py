@@ -2,8 +2,7 @@
 
 A :class:`FlowClient` sends each :class:`Request` without following redirects, and returns the
 :class:`Head` of the response. Headers, secrets, redirects, cookies, deadlines and the meaning of
-failures are decided here. Of the coroutines, those of a client that never waits are run by
-:func:`completed`.
+failures are decided here.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from usp._base.display import printable
 from usp._base.reason import Reason
@@ -375,19 +374,6 @@ class FlowClient:
         self._limit = max_response_data_length
 
 
-_Result = TypeVar("_Result")
-
-
-def completed(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
-    """Return the result of a coroutine that never waits."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        result: _Result = end.value
-        return result
-    raise RuntimeError("it waits")
-
-
 def phrase(status: int, reason: str) -> str:
     """Return the reason phrase of a status, or the standard one if there is none."""
     if reason:
@@ -465,6 +451,5 @@ class BodyReader:
             yield piece
 
     def _check_time(self) -> None:
-        """Raise :class:`BrokenBody` if it is too late."""
         if self._deadline is not None and time.monotonic() >= self._deadline.at:
             raise BrokenBody(self._deadline.reason)

@@ -341,7 +341,6 @@ class RequestsWebClientErrorResponse(WebClientErrorResponse):
 
 
 def _received(raw: urllib3.response.HTTPResponse) -> Iterator[bytes]:
-    """Yield what arrives, still compressed."""
     while data := raw.read1(_CHUNK, decode_content=False):
         yield data
         if raw.length_remaining == 0:  # then its connection is released already
@@ -432,7 +431,6 @@ class ForeignResponse:
 
 
 def _items(headers: Any) -> list[tuple[Any, Any]]:
-    """Return the headers as pairs; something that is not a mapping has none."""
     try:
         return list(headers.items()) if headers is not None else []
     except (AttributeError, TypeError):
