@@ -29,14 +29,14 @@ from usp._base.display import get_logger
 from usp._base.names import lazy_getattr
 from usp._base.urls import without_login
 from usp._crawl.child_filter import refuse, without_fragments
-from usp._crawl.given_documents import (
+from usp._crawl.orders import FinalResult
+from usp._crawl.receiver import (
     parse_document,
     parse_text,
     read_document,
     text_bytes,
     unfetched_tree,
 )
-from usp._crawl.orders import FinalResult
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import OneSitemap, Search, tree_of
 from usp._formats.document import Role
