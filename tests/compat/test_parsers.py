@@ -72,11 +72,43 @@ def test_the_children_of_an_index_are_fetched_by_the_client_that_it_is_given():
     assert all("Recursion detected" in below.reason for below in node.sub_sitemaps[3:])
 
 
-def test_without_a_network_children_are_named():
+def test_without_a_network_children_are_named_and_no_crawl_is_started(monkeypatch):
+    monkeypatch.delattr("usp.fetch_parse.crawl_with")
     node = parse(XMLSitemapParser, f"{H}/s.xml", text(index("/a.xml")))
     assert node == usp.IndexXMLSitemap(
         f"{H}/s.xml", [usp.InvalidSitemap(f"{H}/a.xml", "Un-fetched child sitemap")]
     )
+
+
+class Offline(LocalWebClient):
+    """A client that a crawl is started for, as it may respond after all."""
+
+
+@together(
+    ("kind", "name", "content"),
+    [
+        (IndexRobotsTxtSitemapParser, "robots.txt", robots("/a.xml", "/b.xml", "/robots.txt")),
+        (IndexRobotsTxtSitemapParser, "robots.txt", "Sitemap: /a.xml\nNews Sitemap: /b.xml\n"),
+        (XMLSitemapParser, "s.xml", index("/a.xml", "/b.xml", "/a.xml")),
+        (XMLSitemapParser, "s.xml", index("/a.xml", "/s.xml", "/a.xml#again")),
+        (XMLSitemapParser, "s.xml", index("no URL", "/a.xml")),
+        (XMLSitemapParser, "s.xml", index("/a.xml", "http://h:99999/b.xml")),
+        (XMLSitemapParser, "s.xml", index("http://me:secret@h/a.xml")),
+        (XMLSitemapParser, "s.xml", urlset("/p", "no URL")),
+        (XMLSitemapParser, "s.xml", "<html/>"),
+        (PlainTextSitemapParser, "s.txt", "http://h/p\nno URL\n"),
+        (PlainTextSitemapParser, "s.txt", ""),
+    ],
+)
+def test_without_a_network_a_document_is_read_as_by_a_crawl(kind, name, content):
+    def result(client):
+        node = parse(kind, f"{H}/{name}", text(content), web_client=client)
+        nodes = [node, *node.all_sitemaps()]
+        whys = [one.why.brief if isinstance(one, usp.InvalidSitemap) else None for one in nodes]
+        facts = [(one.problems, one.last_modified, one.size) for one in nodes]
+        return node, whys, facts, list(node.all_pages())
+
+    assert result(LocalWebClient()) == result(Offline())
 
 
 def test_a_fetcher_with_a_client_without_network_raises_nothing_else_than_it_says():

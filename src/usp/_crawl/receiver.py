@@ -21,7 +21,7 @@ from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
 from usp._crawl import journal
-from usp._crawl.child_filter import skipped_links
+from usp._crawl.child_filter import child_slot, refuse, skipped_links
 from usp._crawl.orders import (
     UNFETCHED,
     Arrival,
@@ -503,9 +503,16 @@ def read_document(
 
 
 def unfetched_tree(
-    received: Received, limits: Limits = DEFAULT, *, resolves: bool = True
+    received: Received,
+    limits: Limits = DEFAULT,
+    *,
+    resolves: bool = True,
+    above: frozenset[str] | None = None,
 ) -> AbstractSitemap:
-    """Return the node of a document whose children nobody fetches."""
+    """Return the node of a document whose children nobody fetches.
+
+    With the URLs ``above`` them, those that a crawl would refuse have its reasons.
+    """
     probe, url = received.probe, received.exchange.url
     journal.received(received.document, probe)
     top = TreeSlot(url, order=FetchOrder(url, result=received), resolves=resolves)
@@ -516,8 +523,11 @@ def unfetched_tree(
         top.leave_out(LeftOut(pages - most, limits.reached("pages")), "pages")
     if probe.left_out is not None:
         top.leave_out(probe.left_out, "sitemaps")
+    nodes: list[AbstractSitemap] = []
     top.skipped = tuple(skipped_links(probe))
-    children = () if top.skipped else probe.children
-    return node_of(
-        top, [unfetched(one.loc, UNFETCHED, date(one.lastmod)) for one in children], limits
-    )
+    for at, entry in enumerate(() if top.skipped else probe.children):
+        if above is not None and refuse(entry.loc, 1, above, limits):
+            nodes.append(node_of(child_slot(top, at, entry, above, limits), [], limits))
+        else:
+            nodes.append(unfetched(entry.loc, UNFETCHED, date(entry.lastmod)))
+    return node_of(top, nodes, limits)
