@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs commands i
 
 LOADED = """
 import json, os, sys
-from usp.cli import app, main  # which every command loads
+from usp.cli import cli, main  # which every command loads
 for argv in json.loads(sys.argv[1]):
     if os.fork() == 0:
         try:
