@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 import usp._store as store
-from usp._crawl.given_documents import parse_document
+from usp._crawl.receiver import parse_document
 from usp._formats.document import DocumentParser
 from usp.cli.treeview import TreeView, summary
 from usp.limits import Limits
