@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import printable
 from usp.cli import options
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @options.command("snapshot")
@@ -100,7 +98,6 @@ def update(
       usp update site.warc.gz --accept            even if most pages are gone
     """
     from dataclasses import replace
-    from pathlib import Path
 
     from usp import snapshot as snapshots
     from usp._inputs import file_input, given_options
