@@ -132,7 +132,7 @@ def test_a_full_disk_doubles_nothing_and_the_same_command_goes_on(web, root, mon
                 crawled(web[:4], root, again=True)
         check(root, web)
         crawled(web, root, again=True)
-        check(root, web)
+    check(root, web)
 
 
 @pytest.mark.long
