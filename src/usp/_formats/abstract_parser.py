@@ -138,9 +138,11 @@ class PageBatch:
 
     _rows: Sequence[PageFields] = ()
 
-    def __init__(self, urls: list[str], read: Callable[[], Sequence[PageFields]]) -> None:
+    def __init__(
+        self, urls: list[str], read: Callable[[], Sequence[PageFields]] | None = None
+    ) -> None:
         self.urls = urls
-        self._read = read
+        self._read = read  # None for pages without fields
 
     def pages(self) -> Iterator[SitemapPage]:
         """Return the pages, one for each URL and in their order; fields are read on first access."""
@@ -152,16 +154,27 @@ class PageBatch:
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields of the protocol as they are written, in columns; see ``PageBlock``."""
-        return None
+        return None if self._read else {}
 
     def core_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the same for pages that have other fields too; None if that is not known."""
-        return self.texts()
+        return core_columns(self.entries) if self.entries else self.texts()
 
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page, without creating page objects."""
-        self._rows = self._rows or self._read()
+        if not self._rows:
+            self._rows = self._read() if self._read else [NO_FIELDS] * len(self.urls)
         return self._rows
+
+
+def batch_of(entries: Sequence[PageEntry], note: Note | None = None) -> PageBatch:
+    """Return the pages of entries that were read; with ``note``, their fields are read at once."""
+    batch = PageBatch([entry.url for entry in entries], lambda: [one.fields() for one in entries])
+    batch.entries = entries
+    if note is not None:
+        batch._rows = [entry.fields(note) for entry in entries]  # noqa: SLF001 - of this module
+        batch.as_written = [entry.as_written for entry in entries]
+    return batch
 
 
 def core_columns(entries: Iterable[object]) -> dict[str, list[str]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import compress
 from typing import TYPE_CHECKING
 
 from usp._base.loc_urls import absolute_url, begins_with_host
 from usp._base.urls import can_be_requested, url_parts
-from usp._formats.abstract_parser import NO_FIELDS, BlockText, FormatParser, LinkEntry, PageBatch
+from usp._formats.abstract_parser import BlockText, FormatParser, LinkEntry, PageBatch
 from usp._formats.xml import cut
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import PagesTextSitemap
@@ -95,21 +95,6 @@ def is_on_host(line: str, base: str | None) -> bool:
     return begins_with_host(line, base) and len(line.split()) == 1
 
 
-class _Batch(PageBatch):
-    """Lines that are URLs."""
-
-    def __init__(
-        self, urls: list[str], block: BlockText | None = None, lines: Sequence[int] = ()
-    ) -> None:
-        super().__init__(urls, lambda: [NO_FIELDS] * len(urls))
-        self.block = block
-        self.lines = lines
-
-    def texts(self) -> dict[str, list[str]]:
-        """Return no columns: lines have no fields."""
-        return {}
-
-
 class PlainTextParser(LineParser):
     """Reads a list of URLs."""
 
@@ -126,13 +111,17 @@ class PlainTextParser(LineParser):
         well = [*map(cut.BEGINS_WELL.match, lines)]
         is_sure = not self.scanner_only and cut.plain([*compress(lines, well)])
         if is_sure and all(well) and len(lines) == text.count("\n"):
-            return [_Batch(lines, None if self.fast else BlockText(f"\n{text}", first, "\n"))]
-        found = [
-            (url, number)
+            batch = PageBatch(lines)
+            batch.block = None if self.fast else BlockText(f"\n{text}", first, "\n")
+            return [batch]
+        found = {
+            number: url
             for number, (line, is_well) in enumerate(zip(lines, well, strict=True), first + 1)
             if (url := line if is_sure and is_well else self._url(line, number)) is not None
-        ]
-        return [_Batch([url for url, _ in found], lines=[at for _, at in found])] if found else []
+        }
+        batch = PageBatch([*found.values()])
+        batch.lines = [*found]
+        return [batch] if found else []
 
     def _url(self, text: str, line: int) -> str | None:
         """Return the URL that a line is; note it if it is something else."""

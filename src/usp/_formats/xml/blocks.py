@@ -19,9 +19,9 @@ from usp._formats.abstract_parser import (
     Entry,
     PageBatch,
     PageEntry,
+    batch_of,
     pieces,
 )
-from usp._formats.batches import ParsedBatch
 from usp._formats.xml import scanner
 from usp._formats.xml.raw_entries import MAX_NAME, Notes, RawEntry
 from usp._formats.xml.text_columns import without_sections
@@ -246,7 +246,7 @@ class BlockParser(XmlParser):
                 raise FastPathDeclined
             return entries
         note = DECLINE.note if self.report_problems else None
-        batch = ParsedBatch(cast("list[PageEntry]", entries), note)
+        batch = batch_of(cast("list[PageEntry]", entries), note)
         if self.report_problems and self.dialect.is_too_long(batch.urls):
             raise FastPathDeclined
         return [batch]
