@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     """``note(code, excerpt)``: called for each field that cannot be read."""
 
 
+Place: TypeAlias = "tuple[int | None, int | None]"
+"""A line and a column; both count from 1."""
+
+
 def ignore(code: ProblemCode, excerpt: str) -> None:
     """Ignore damage: problems were not requested."""
 
@@ -217,7 +221,26 @@ class ReadOptions(NamedTuple):
     scanner_only: bool = False
 
 
-class FormatParser:
+class Notes:
+    """Where the problems of entries go: nowhere, if they were not requested."""
+
+    def note(
+        self,
+        code: ProblemCode,
+        excerpt: str | None = None,
+        *,
+        at: Place | None = None,
+        lost: int = 0,
+    ) -> None:
+        """Note a problem at some place, or at the current one."""
+
+    def base_in(self, entry: Any) -> str | None:
+        """Return the base of URLs at the current tag of an entry."""
+        base: str | None = entry.base
+        return base
+
+
+class FormatParser(Notes):
     """Reads the text of one document: ``feed`` pieces of it, then ``close``.
 
     However the text is split, the entries and problems are the same. Relative URLs are resolved
@@ -240,6 +263,23 @@ class FormatParser:
         self.problems = problems if problems is not None else Problems()
         self.options = options
         self.fast, self.url_length, self.scanner_only = options
+
+    @property
+    def place(self) -> Place:
+        """Where the parser is."""
+        raise NotImplementedError
+
+    def note(
+        self,
+        code: ProblemCode,
+        excerpt: str | None = None,
+        *,
+        at: Place | None = None,
+        lost: int = 0,
+    ) -> None:
+        """Note a problem at some place, or at the current one."""
+        line, column = at or self.place
+        self.problems.add(code, line, excerpt, lost, column=column)
 
     def page_of_link(self, address: str, base: str | None, line: int) -> str | None:
         """Return the URL of the page that a link leads to; None for mail, an app and the like."""

@@ -17,13 +17,14 @@ from usp._formats.abstract_parser import (
     BlockText,
     ChildEntry,
     Entry,
+    Notes,
     PageBatch,
     PageEntry,
     batch_of,
     pieces,
 )
 from usp._formats.xml import scanner
-from usp._formats.xml.raw_entries import MAX_NAME, Notes, RawEntry
+from usp._formats.xml.raw_entries import MAX_NAME, RawEntry
 from usp._formats.xml.text_columns import without_sections
 from usp._formats.xml.tree_reader import DECLINE, IGNORE, LARGEST_TREE, FastPathDeclined, TreeReader
 from usp._formats.xml.xml_parser import XmlParser

@@ -17,7 +17,7 @@ from usp.objects.problem import ProblemCode
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.abstract_parser import Entry, Note, Notes, Place
     from usp._formats.xml.xml_parser import XmlParser
 
 MAX_TEXT = 8 * 1024
@@ -34,9 +34,6 @@ _VALUES = frozenset(  # fields that are addresses, dates, numbers or words of th
     | {"published", "updated", "issued", "created", "modified", "publication_date"}
     | {"thumbnail_loc", "content_loc", "player_loc", "expiration_date", "duration", "license"}
 )
-
-Place: TypeAlias = "tuple[int | None, int | None]"
-"""A line and a column; both count from 1."""
 
 Written: TypeAlias = "str | Element"
 """Attributes: the text in the tag after the name, or the element that has them."""
@@ -61,24 +58,6 @@ def address_in(written: Written, note: Note) -> str | None:
     """Return the URL that a tag has as an attribute instead of its text."""
     given = given_in(written, note)
     return next((given[name] for name in _ADDRESS_ATTRIBUTES if given.get(name)), None)
-
-
-class Notes:
-    """Where the problems of entries go: nowhere, if they were not requested."""
-
-    def note(
-        self,
-        code: ProblemCode,
-        excerpt: str | None = None,
-        *,
-        at: Place | None = None,
-        lost: int = 0,
-    ) -> None:
-        """Note a problem at some place, or at the current tag."""
-
-    def base_in(self, entry: RawEntry) -> str | None:
-        """Return the base of URLs at the current tag of an entry."""
-        return entry.base
 
 
 def loc_text(text: str, written: Written, notes: Notes) -> str:

@@ -17,8 +17,9 @@ from itertools import islice
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
 from xml.parsers.expat import errors
 
+from usp._formats.abstract_parser import Notes
 from usp._formats.xml.namespaces import Name, Scope, Space, space_of
-from usp._formats.xml.raw_entries import Dialect, ElementRole, Meaning, Notes, RawEntry
+from usp._formats.xml.raw_entries import Dialect, ElementRole, Meaning, RawEntry
 
 LARGEST_TREE = 80 * 1024
 """Characters of a block that is read as one tree: with more, time per entry does not fall any more."""
