@@ -49,8 +49,7 @@ def given_in(written: Written, note: Note) -> Mapping[str, str]:
         return read_attributes(written, note) if written else {}
     given: dict[str, str] = {}
     for name, value in written.items():
-        # A prefix is declared as itself where trees are read.
-        given.setdefault(name.removeprefix("{").replace("}", ":").lower(), value)
+        given.setdefault(name.lower(), value)
     return given
 
 
