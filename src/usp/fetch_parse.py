@@ -41,7 +41,6 @@ from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import OneSitemap, Search, tree_of
 from usp._formats.document import Role
 from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
-from usp._formats.xml.namespaces import Space, space_of
 from usp.exceptions import SitemapException, SitemapXMLParsingException
 from usp.helpers import (
     RecurseCallbackType,
@@ -281,15 +280,17 @@ class XMLSitemapParser(AbstractSitemapParser):
         return node
 
     def _xml_element_start(self, name: str, attrs: Mapping[str, str]) -> None:
+        uri, _, local = name.rpartition(self.__XML_NAMESPACE_SEPARATOR)
         if self._concrete_parser is None:
-            kind = _KINDS.get(name.rpartition(self.__XML_NAMESPACE_SEPARATOR)[2])
+            kind = _KINDS.get(local)
             if kind is None:
                 raise SitemapXMLParsingException(f"Unsupported root element '{name}'.")
             self._concrete_parser = kind(self._url, *self._given)
-        self._concrete_parser.xml_element_start(self._known_by_prefix(name), attrs)
+        self._concrete_parser.xml_element_start(local, {**attrs, "xmlns": uri})
 
     def _xml_element_end(self, name: str) -> None:
-        self._known_parser().xml_element_end(self._known_by_prefix(name))
+        local = name.rpartition(self.__XML_NAMESPACE_SEPARATOR)[2]
+        self._known_parser().xml_element_end(local)
 
     def _xml_char_data(self, data: str) -> None:
         self._known_parser().xml_char_data(data)
@@ -298,14 +299,6 @@ class XMLSitemapParser(AbstractSitemapParser):
         if self._concrete_parser is None:
             raise SitemapXMLParsingException("Concrete sitemap parser should be set by now.")
         return self._concrete_parser
-
-    def _known_by_prefix(self, name: str) -> str:
-        """Return a name with the prefix that its namespace has here."""
-        uri, _, local = name.rpartition(self.__XML_NAMESPACE_SEPARATOR)
-        space = space_of(uri)
-        if space in (Space.NONE, Space.RSS, Space.ATOM):
-            return local
-        return f"{_PREFIXES.get(space, _OTHER)}:{local}"
 
 
 class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
@@ -323,13 +316,10 @@ class PlainTextSitemapParser(AbstractSitemapParser):
 
 # Entries whose fields are set one by one: written as XML, and parsed like any other document --------
 
-_OTHER = "other"
 _NAMESPACES = {  # as 1.8.1 calls the namespaces of elements
     "sitemap": PROTOCOL,
     **{prefix: NAMESPACES[prefix] for prefix in ("news", "image", "video", "xhtml")},
-    _OTHER: "urn:other",  # any that sitemaps do not have
 }
-_PREFIXES = {space_of(uri): prefix for prefix, uri in _NAMESPACES.items() if prefix != _OTHER}
 _DECLARED = {f"xmlns:{prefix}": uri for prefix, uri in _NAMESPACES.items()}
 
 
