@@ -35,7 +35,7 @@ from usp._formats.values import text as text_of
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import RawEntry, given_in, place_among
 from usp.limits import DEFAULT, Limits
-from usp.objects.page_blocks import NodePages, PageList, PickedPages
+from usp.objects.page import NodePages, PageList, PickedPages
 from usp.objects.problem import Problem, ProblemCode, Problems, how_many
 
 if TYPE_CHECKING:
