@@ -40,6 +40,7 @@ from usp.objects.problem import Problem, ProblemCode, Problems, how_many
 
 if TYPE_CHECKING:
     from usp._base.reason import Reason
+    from usp._formats.xml.raw_entries import Place
     from usp._store import Document
     from usp.objects.page import PageBlock, SitemapPage
 
@@ -285,17 +286,6 @@ _AFTER_NAME = tuple(" \t\r\n/>")
 _EMPTY_FIELD = re.compile(r"<(lastmod|changefreq|priority)(?:\s*+/>|\s*+>\s*+</)")
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePosition:
-    """Where something is in a document; both count from 1, and are None where that is not known."""
-
-    line: int | None = None
-    column: int | None = None
-
-
-_NOWHERE = SourcePosition()
-
-
 @dataclass(eq=False)
 class ExaminedBlock:
     """Some entries of a document, in their order.
@@ -373,7 +363,7 @@ class ExaminedBlock:
         text: str = "",
         record: str = "",
         number: int | None = None,
-    ) -> SourcePosition:
+    ) -> Place:
         """Return where an element of an entry is, or else the entry.
 
         Of several elements with that name, it is the one with little more than a ``text``, or the
@@ -382,10 +372,10 @@ class ExaminedBlock:
         if self._block is None:
             entry = self.entries[at] if self.entries else None
             if entry is not None:
-                return SourcePosition(*entry.place_of(element, text, record, number))
-            return SourcePosition(self._lines[at], 1) if self._lines else _NOWHERE
+                return entry.place_of(element, text, record, number)
+            return (self._lines[at], 1) if self._lines else (None, None)
         if at >= len(self.places):
-            return _NOWHERE
+            return None, None
         line, column = self.places[at]
         begin, end = (*self._starts[at : at + 2], None)[:2]
         written = self._block.text[begin:end]
@@ -398,7 +388,7 @@ class ExaminedBlock:
         offset = place_among(tags, text, records, number) or 0
         before = written.rfind("\n", 0, offset) + 1
         column = offset - before + 1 if before else column + offset
-        return SourcePosition(line + written.count("\n", 0, offset), column)
+        return line + written.count("\n", 0, offset), column
 
     @cached_property
     def places(self) -> Sequence[tuple[int, int]]:

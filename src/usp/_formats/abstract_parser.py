@@ -18,6 +18,7 @@ from usp.objects.problem import FailureCode, ProblemCode, Problems
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from usp._formats.xml.raw_entries import Place
     from usp.objects.sitemap import AbstractIndexSitemap, AbstractPagesSitemap
 
     Note = Callable[[ProblemCode, str], None]
@@ -45,8 +46,13 @@ class ChildEntry:
     written: str | None = field(default=None, compare=False)
     line: int | None = field(default=None, compare=False)
     column: int | None = field(default=None, compare=False)
-    dated_at: tuple[int | None, int | None] = field(default=(None, None), compare=False)
+    dated_at: Place = field(default=(None, None), compare=False)
     is_guess: bool = field(default=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Where its URL stands."""
+        return self.line, self.column
 
 
 class PageEntry:
@@ -63,7 +69,7 @@ class PageEntry:
 
     def place_of(
         self, element: str = "", text: str = "", record: str = "", number: int | None = None
-    ) -> tuple[int | None, int | None]:
+    ) -> Place:
         """Return where one of its elements is, or else the entry."""
         del element, text, record, number
         return self.line, self.column

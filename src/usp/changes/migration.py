@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.display import printable
 from usp._base.seen_urls import SeenUrls
-from usp._crawl.stored_pages import SourcePosition
 from usp._inputs import Source, tree_of
 from usp.changes.sides import Matching
 from usp.checks.fetching import FetchedPage, fetched_pages
@@ -135,7 +134,7 @@ class Migration:
 
     def _asked(self, found: Iterator[MissingPage]) -> Iterator[MissingPage]:
         while pages := list(islice(found, _TOGETHER)):
-            sample = [Listed(page.url, "", SourcePosition()) for page in pages]
+            sample = [Listed(page.url, "") for page in pages]
             known = (self._client, self._options, self._robots)
             results = {one.url: one for one in fetched_pages(sample, None, *known)}
             for page in pages:

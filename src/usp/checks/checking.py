@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from usp._base.urls import origin_of, unquote, urlsplit
-from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
+from usp._crawl.stored_pages import ExaminedBlock
 from usp._formats.abstract_parser import ignore
 from usp._inputs import Source, is_url, tree_of, tree_of_async
 from usp.checks.context import CheckedSitemap, Site
@@ -56,6 +56,7 @@ from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebCl
 if TYPE_CHECKING:
     from os import PathLike
 
+    from usp._formats.xml.raw_entries import Place
     from usp.checks.fetching import FetchedPage
     from usp.checks.ignores import Ignore
     from usp.objects.abstract_sitemap import AbstractSitemap
@@ -179,7 +180,7 @@ class Checking:
             examination = sitemap.examination = stored.examination(**roles)
             examination.on_page_problem = self.on_page_problem
             blocks = examination.blocks()
-        first = SourcePosition()  # of the first page
+        first: Place = (None, None)  # of the first page
         held: Iterable[Finding] = ()
         for examined in blocks:
             if not sitemap.pages:
@@ -221,7 +222,7 @@ class Checking:
                 severity = self.chosen.severities[rule.code]
                 for hit in hits:
                     found = rule.code, rule.name, severity, hit.message, hit.sitemap or url
-                    yield Finding(*found, hit.page, hit.line, hit.column, rule.hint)
+                    yield Finding(*found, hit.page, *hit.place, rule.hint)
 
     def _chosen(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield those that are asked for, as severe as they are meant to be."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections import Counter
@@ -10,15 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from usp._base.urls import quote
-from usp._crawl.stored_pages import SourcePosition
 from usp.checks.finding import path_of
 from usp.checks.hreflang import DEFAULT, HreflangGroups
 from usp.checks.known_pages import BuiltPages, KnownPages, SinceThen
-from usp.checks.node_findings import NOWHERE, Declaration, is_folder
+from usp.checks.node_findings import NOWHERE, Declaration, is_folder, place_at
 from usp.checks.page_columns import PageColumns, Sample
 from usp.checks.page_urls import (
     Origins,
@@ -30,6 +27,7 @@ from usp.checks.page_urls import (
     read_all,
 )
 from usp.checks.robots_access import AGENTS, robots_of
+from usp.limits import PROTOCOL_BYTES
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
     FEEDS,
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
     from usp._crawl.stored_pages import Examination
     from usp._formats.abstract_parser import ChildEntry
     from usp._formats.decode import Decoder
+    from usp._formats.xml.raw_entries import Place
     from usp._formats.xml.xml_parser import XmlParser
     from usp.checks.fetching import CrossHostDeclarations
     from usp.objects.abstract_sitemap import AbstractSitemap
@@ -294,11 +293,10 @@ class CheckedSitemap:
         """The same for all documents in XML, feeds too."""
         return None if self.examination is None else self.examination.parser.markup
 
-    def places_of(self, names: Iterable[str]) -> Mapping[str, SourcePosition]:
+    def places_of(self, names: Iterable[str]) -> Mapping[str, Place]:
         """Return where the first element of each name is; the document is read again."""
-        stored = stored_of(self.node)
-        wanted = set(names)
-        return places_of_tags(stored.texts(), wanted) if stored is not None and wanted else {}
+        stored, wanted = stored_of(self.node), {*names}
+        return places_of_tags(stored.text(PROTOCOL_BYTES), wanted) if stored and wanted else {}
 
     def add(self, block: PageColumns) -> None:
         """Count what is in a block of its pages."""
@@ -317,39 +315,15 @@ class CheckedSitemap:
             self.newest = max(known, default=None)
 
 
-_LONGEST_TAG = 300  # characters of the names that are looked for, and more
-
-
-def _token(names: set[str]) -> re.Pattern[str]:
+def _first_tags(names: Iterable[str]) -> re.Pattern[str]:
     either = "|".join(map(re.escape, sorted(names)))
-    return re.compile(rf"<!--|-->|<({either})(?=[\s/>])")
+    return re.compile(rf"<!--(?s:.*?)(?:-->|\Z)|<({either})(?=[\s/>])")
 
 
-def places_of_tags(texts: Iterable[str], names: set[str]) -> dict[str, SourcePosition]:
+def places_of_tags(text: str, names: Iterable[str]) -> dict[str, Place]:
     """Return where the first tags of some names are, outside of comments."""
-    places: dict[str, SourcePosition] = {}
-    token = _token(names)
-    newlines = io.IncrementalNewlineDecoder(None, translate=True)
-    line, before, held, in_comment = 1, 0, "", False  # before: characters of the line that are gone
-    for piece in chain(texts, ("\n" * _LONGEST_TAG,)):
-        text = held + newlines.decode(piece)
-        end = max(0, len(text) - _LONGEST_TAG)  # what begins after it may go on in the next piece
-        counted = 0
-        for found in token.finditer(text):
-            at = found.start()
-            if at >= end:
-                break
-            if found[1] is None:
-                in_comment = found[0] == "<!--"
-            elif not in_comment and found[1] not in places:
-                line += text.count("\n", counted, at)
-                counted, begins = at, text.rfind("\n", 0, at) + 1
-                column = at - begins + 1 + (0 if begins else before)
-                places[found[1]] = SourcePosition(line, column)
-        if len(places) == len(names):
-            break
-        line += text.count("\n", counted, end)
-        last = text.rfind("\n", 0, end) + 1
-        before = end - last + (0 if last else before)
-        held = text[end:]
-    return places
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    places: dict[str, int] = {}
+    for found in _first_tags(names).finditer(text):
+        places.setdefault(found[1], found.start())
+    return {name: place_at(text, at) for name, at in places.items() if name}

@@ -232,8 +232,7 @@ class FetchedPage:
 
     def located(self, hit: Hit, _: str = "") -> Hit:
         """Return a hit with the page, and where that is listed."""
-        place = self.listed.place
-        return replace(hit, page=self.listed.url, line=place.line, column=place.column)
+        return replace(hit, page=self.listed.url, place=self.listed.place)
 
     @cached_property
     def head(self) -> PageHeadParser:

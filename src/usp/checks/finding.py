@@ -13,13 +13,16 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.request import url2pathname
 
 from usp._base.display import excerpt as cut
 from usp._base.files import replacing
 from usp._base.urls import urlsplit
 from usp.objects.problem import FailureCode, ProblemCode
+
+if TYPE_CHECKING:
+    from usp._formats.xml.raw_entries import Place
 
 
 class Severity(StrEnum):
@@ -80,8 +83,8 @@ class Finding:
 class Hit:
     """What a rule yields; the rest of a finding is known to the check.
 
-    ``at`` is the number of the page in its block; also, the number of a story, link, image or video of
-    it. Rules about sitemaps may give a ``line``, and a ``page``; rules about the website the URL of the
+    ``at`` is the number of the page in its block; also, that of a story, link, image or video of it.
+    Rules about sitemaps may give a ``place``, and a ``page``; rules about the website the URL of the
     ``sitemap``. What is about a page is at an ``element`` of its entry, usually the one that all rules
     of a kind are about; of several, at the one with a ``text``.
     """
@@ -89,8 +92,7 @@ class Hit:
     message: str
     at: int | tuple[int, int] | None = None
     page: str | None = None
-    line: int | None = None
-    column: int | None = None
+    place: Place = (None, None)
     sitemap: str | None = None
     element: str = ""
     text: str = ""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from usp._base.seen_urls import UrlFingerprints
 from usp._base.urls import MEDIA, HttpUrl, quote, unquote, url_parts
-from usp._crawl.stored_pages import SourcePosition
 from usp._formats.html import MAX_HEAD, PAGE_START
 from usp.checks.finding import path_of
 from usp.checks.node_findings import is_folder
@@ -193,7 +192,7 @@ class BuiltPages:
             if name in self.listed or _is_for_nobody(name):
                 continue
             url = self.url_of(name)
-            head, page = self._read(name, Listed(url, "", SourcePosition()))
+            head, page = self._read(name, Listed(url, ""))
             is_alias = page.head.refresh is not None or not PAGE_START.match(head)
             if is_alias or {"noindex", "none"}.intersection(page.directives):
                 continue

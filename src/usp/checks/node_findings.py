@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from usp._base.urls import unquote
-from usp._crawl.stored_pages import SourcePosition
 from usp.checks.finding import Finding, Severity
 from usp.checks.page_urls import normal_url
+from usp.limits import PROTOCOL_BYTES
 from usp.objects.problem import FailureCode, Problem, ProblemCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
@@ -29,6 +29,7 @@ from usp.objects.sitemap import (
 
 if TYPE_CHECKING:
     from usp._formats.abstract_parser import ChildEntry
+    from usp._formats.xml.raw_entries import Place
     from usp.objects.failure_codes import Code
     from usp.objects.problem import Failure
 
@@ -85,8 +86,7 @@ class Declaration:
     """
 
     url: str = ""
-    line: int | None = None
-    column: int | None = None
+    place: Place = (None, None)
     shown: str = ""
 
     @classmethod
@@ -99,12 +99,11 @@ class Declaration:
             return cls(url)
         is_inside = url.startswith(folder) and url.startswith("file:")
         shown = unquote(url.removeprefix(folder)) if is_inside else url
-        line, column = (entry.line, entry.column) if entry else (None, None)
-        return cls(url, line, column, shown)
+        return cls(url, entry.place if entry else (None, None), shown)
 
     def __str__(self) -> str:
         """Return it as the end of a message."""
-        line = "" if self.line is None else f", line {self.line}"
+        line = "" if self.place[0] is None else f", line {self.place[0]}"
         return f" (declared in {self.shown}{line})" if self.shown else ""
 
 
@@ -206,9 +205,10 @@ def findings_at(
         column = problem.column or (1 if problem.line and kind_of(node).name in _OF_LINES else None)
         place = problem.line, column
         if problem.code is ProblemCode.BAD_BYTES and (stored := stored_of(node)):
-            place = _place_of("\ufffd", stored.texts())
+            text = stored.text(PROTOCOL_BYTES)
+            place = place_at(text, text.find("\ufffd"))
         message = f"{problem.message}{quoted}"
-        found = _finding(problem.code.rule, message, node.url, *place)
+        found = _finding(problem.code.rule, message, node.url, place)
         yield replace(found, page=problem.page, times=problem.times, lost=problem.lost)
 
 
@@ -226,16 +226,10 @@ def _once(problems: Sequence[Problem]) -> Iterable[Problem]:
     return found.values()
 
 
-def _place_of(character: str, texts: Iterable[str]) -> tuple[int | None, int | None]:
-    """Return the line and column of the first character of a kind in a text."""
-    line, column = 1, 1
-    for text in texts:
-        before, found, _ = text.partition(character)
-        ends = before.count("\n")
-        line, column = line + ends, len(before) + (-before.rfind("\n") if ends else column)
-        if found:
-            return line, column
-    return None, None
+def place_at(text: str, at: int) -> Place:
+    """Return the line and the column of a position in a text; -1 is none."""
+    before = text[: max(at, 0)]
+    return (None, None) if at < 0 else (before.count("\n") + 1, at - before.rfind("\n"))
 
 
 def _without_cut_end(problems: Sequence[Problem]) -> Sequence[Problem]:
@@ -263,9 +257,7 @@ def _failed(
     exchange = node.exchange
     if in_folder and failure.code is FailureCode.NOT_FETCHED:
         message = f"there is no file for {node.url}"
-        return _finding(
-            MISSING_FILE, message, declared.url or node.url, declared.line, declared.column
-        )
+        return _finding(MISSING_FILE, message, declared.url or node.url, declared.place)
     status = None if exchange is None else exchange.status
     is_page = isinstance(node, InvalidSitemap) and failure.code is FailureCode.HTML_PAGE
     if exchange and status in _SUCCESS and is_page:  # not one that is kept as it was
@@ -274,8 +266,8 @@ def _failed(
         return _finding(SOFT_404, f"{what}{declared}", exchange.url)
     places = ((one.line, one.column) for one in problems if one.code is failure.code and one.line)
     said = failure.code.message if failure.code in _FOR_LOGS else failure.plain
-    place = next(places, (None, None))
-    return _finding(failure.code.rule, f"{said}{declared}", node.url, *place)
+    place: Place = next(places, (None, None))
+    return _finding(failure.code.rule, f"{said}{declared}", node.url, place)
 
 
 def missing_findings(tree: AbstractSitemap) -> Iterator[Finding]:
@@ -301,19 +293,17 @@ def _missing_of(tree: AbstractSitemap, reported: Container[str | None]) -> Itera
         yield _finding(code, said, url)
 
 
-def _finding(
-    code: str, message: str, url: str, line: int | None = None, column: int | None = None
-) -> Finding:
+def _finding(code: str, message: str, url: str, place: Place = (None, None)) -> Finding:
     """Return what was found in the document at a URL, with the name and the hint of its rule."""
     known = CODES.get(code)
     if known is not None:
         rule = known.value, Severity(known.severity)
-        return Finding(code, *rule, message, url, None, line, column, known.hint)
+        return Finding(code, *rule, message, url, None, *place, known.hint)
     from usp.checks.rules import RULES  # noqa: PLC0415 - most codes need no rules
 
     declared = RULES[code]
     rule = declared.name, declared.severity
-    return Finding(code, *rule, message, url, None, line, column, declared.hint)
+    return Finding(code, *rule, message, url, None, *place, declared.hint)
 
 
 def requested(node: AbstractSitemap) -> str:
@@ -339,16 +329,14 @@ def _read_index(node: AbstractSitemap) -> tuple[list[Problem], Mapping[str, Chil
     assert stored is not None
     is_robots = isinstance(node, IndexRobotsTxtSitemap)
     examination = stored.examination(is_robots=is_robots, lists_sitemaps=True)
-    first = SourcePosition()
+    first: Place = (None, None)
     for number, block in enumerate(examination.blocks()):
         first = first if number else block.place(0)
     entries = {child.loc: child for child in reversed(examination.children)}
     return with_known(node, examination.problems, first), entries
 
 
-def with_known(
-    node: AbstractSitemap, problems: Sequence[Problem], first: SourcePosition
-) -> list[Problem]:
+def with_known(node: AbstractSitemap, problems: Sequence[Problem], first: Place) -> list[Problem]:
     """Return the problems of an index with those that its document alone does not show.
 
     ``first`` is where its first page is.
@@ -356,7 +344,7 @@ def with_known(
     known = {problem.code for problem in problems}
     if ProblemCode.SITEMAPS_IN_URLSET in known:
         known.add(ProblemCode.PAGES_IN_INDEX)  # the same from the other side
-    line, column = first.line, first.column
+    line, column = first
     more = (
         replace(one, line=line, column=column) for one in node.problems if one.code not in known
     )

@@ -15,7 +15,8 @@ from usp.checks.hreflang import Version, versions_of
 from usp.checks.page_urls import normal, same_page
 
 if TYPE_CHECKING:
-    from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
+    from usp._crawl.stored_pages import ExaminedBlock
+    from usp._formats.xml.raw_entries import Place
     from usp.checks.context import CheckedSitemap
     from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
     from usp.objects.video import SitemapVideo
@@ -47,8 +48,7 @@ class PageColumns:
         assert hit.at is not None
         at, number = (hit.at, None) if isinstance(hit.at, int) else hit.at
         place = self.place(at, hit.element or element, hit.text, element, number)
-        here = self.urls[at], place.line, place.column, self.sitemap.url
-        return Hit(hit.message, None, *here)
+        return Hit(hit.message, None, self.urls[at], place, self.sitemap.url)
 
     def place(
         self,
@@ -57,7 +57,7 @@ class PageColumns:
         text: str = "",
         record: str = "",
         number: int | None = None,
-    ) -> SourcePosition:
+    ) -> Place:
         """Return where an element of a page is, as :class:`ExaminedBlock` does."""
         written = self.examined.written
         if element == "loc" and number is None:
@@ -269,7 +269,7 @@ class Listed(NamedTuple):
 
     url: str
     sitemap: str
-    place: SourcePosition
+    place: Place = (None, None)
     alternates: Sequence[tuple[str, str]] = ()
     media: Sequence[tuple[str, str]] = ()
 

@@ -17,8 +17,9 @@ Both examples are run as tests: ``tests/checks/check_examples.py`` says how they
 are shorter. Of an entry with a video or news, only those elements are written that matter (see
 :data:`ENTRIES`), and ``no <video:title>`` leaves one out. ``--- /sitemap.xml (declared)`` stands for a
 robots.txt that declares it, too, and a sitemap without a body lists one page. ``Good: with X instead
-of Y`` is the bad example with that changed. Sources may begin as in :data:`SOURCES`. Without a source
-or a good example, that of its group counts.
+of Y`` is the bad example with that changed, ``Good: without X`` that without the lines that have it,
+and ``/en: en=/en de=/de`` an entry with links to other languages. Sources may begin as in
+:data:`SOURCES`. Without a source or a good example, that of its group counts.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from importlib.resources import files
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from usp._base.urls import urljoin
 from usp.checks.finding import ALIASES, Severity
 
 if TYPE_CHECKING:
@@ -278,6 +280,8 @@ SOURCES = {  # how the sources of rules begin
     "support:": "https://support.google.com/webmasters/answer/",
     "rfc": "https://www.rfc-editor.org/rfc/rfc",
     "w3:": "https://www.w3.org/TR/",
+    "bing:": "https://www.bing.com/webmasters/help/",
+    "blog:": "https://developers.google.com/search/blog/",
 }
 
 _PART = re.compile(r"^(Source|Bad|Good|Fix):[ \n]", re.MULTILINE)
@@ -296,12 +300,17 @@ def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
         )
     bad, good = (cleandoc("\n" + found[title]).strip("\n") for title in ("Bad", "Good"))
     right, instead, wrong = good.removeprefix("with ").partition(" instead of ")
+    if instead:
+        good = bad.replace(wrong, right)
+    elif good.startswith("without "):
+        left_out = good.removeprefix("without ")
+        good = "\n".join(line for line in bad.split("\n") if left_out not in line)
     return {
         "summary": " ".join(summary.split()),
         "why": why.strip(),
         "sources": sources_of(found["Source"]),
         "bad": _completed(bad),
-        "good": _completed(bad.replace(wrong, right) if instead else good),
+        "good": _completed(good),
         "hint": " ".join(found["Fix"].split()),
     }
 
@@ -318,11 +327,13 @@ ENTRIES: Mapping[str, str] = tomllib.loads(
 
 _DECLARED = re.compile(r"^--- (\S++)[^(\n]*+\(declared\)$", re.MULTILINE)
 _BARE = re.compile(r"^(--- \S+\.xml(?: \(declared\))?)$(?=\n---|\Z)", re.MULTILINE)
+_VERSIONS = re.compile(r"^(/\w++): ([\w-]++=.++)$", re.MULTILINE)
 _ELEMENT = re.compile(r" *(<[\w:]++)")
 
 
 def _completed(example: str) -> str:
     """Return an example as readers see it."""
+    example = _VERSIONS.sub(_entry_with_links, example)
     example = _BARE.sub(rf"\1\n{_PAGE}", example)
     declared = [path if "://" in path else _HOME + path for path in _DECLARED.findall(example)]
     if declared:
@@ -344,6 +355,16 @@ def _completed(example: str) -> str:
             added.append(lines["…"].replace("…", given))
     lines["…"] = "\n".join(added)
     return "\n".join(filter(None, lines.values()))
+
+
+def _entry_with_links(found: re.Match[str]) -> str:
+    """Return the entry of a page whose versions in other languages are given."""
+    links = (version.split("=") for version in found[2].split())
+    lines = [
+        f'  <xhtml:link rel="alternate" hreflang="{code}" href="{urljoin(_HOME, url)}"/>'
+        for code, url in links
+    ]
+    return "\n".join(["<url>", f"  <loc>{_HOME}{found[1]}</loc>", *lines, "</url>"])
 
 
 def _element_in(line: str) -> str:

@@ -36,7 +36,7 @@ _VALUES = frozenset(  # fields that are addresses, dates, numbers or words of th
 )
 
 Place: TypeAlias = "tuple[int | None, int | None]"
-"""A line and a column; both count from 1."""
+"""A line and a column; both count from 1, and are None where they are not known."""
 
 Written: TypeAlias = "str | Element"
 """Attributes: the text in the tag after the name, or the element that has them."""

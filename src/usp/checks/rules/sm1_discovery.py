@@ -110,8 +110,7 @@ def blocked_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
         child = sitemap.children[at]
         yield Hit(
             f"robots.txt disallows the sitemap {child.loc} for {whom}",
-            line=child.line,
-            column=child.column,
+            place=child.place,
         )
 
 
@@ -207,8 +206,7 @@ def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
         if not is_whole and child.line not in schemeless:
             yield Hit(
                 f"the URL of a sitemap is relative: {written!r}",
-                line=child.line,
-                column=child.column,
+                place=child.place,
             )
 
 
@@ -235,9 +233,7 @@ def sitemap_declared_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
         first = firsts.setdefault(normal_url(child.loc), child)
         if first is not child:
             before = "" if first.line is None else f", first in line {first.line}"
-            yield Hit(
-                f"{child.loc} is declared twice{before}", line=child.line, column=child.column
-            )
+            yield Hit(f"{child.loc} is declared twice{before}", place=child.place)
 
 
 @site_rule("SM110", Severity.INFO)
@@ -251,10 +247,7 @@ def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
         --- /index.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
         --- /teas.xml (declared)
-    Good:
-        --- /index.xml (declared)
-        <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
-        --- /teas.xml
+    Good: with s.xml instead of s.xml (declared)
     Fix: Declare it in one place: in the index if there is one, and only the index in robots.txt.
     """
     places: dict[str, dict[str, None]] = defaultdict(dict)
@@ -276,7 +269,7 @@ def redirected_sitemap(site: Site) -> Iterator[Hit]:
 
     Each fetch takes one more request, and a redirect is one more thing that breaks without notice. For
     search engines the sitemap is at the second URL, whose host and path decide which pages it may list.
-    Source: https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed protocol#location
+    Source: bing:Sitemaps-3b5cf6ed protocol#location
     Bad:
         --- /old.xml -> /sitemap.xml (declared)
         --- /sitemap.xml
@@ -300,8 +293,7 @@ def soft_404() -> None:
 
     The sitemap does not exist, but the server does not say so: search engines fetch the page again and
     again, and report a sitemap that cannot be read.
-    Source: rfc9110#section-15.5.5
-        google:crawling-indexing/http-network-errors#soft-404-errors support:7451001
+    Source: rfc9110#section-15.5.5 google:crawling-indexing/http-network-errors#soft-404-errors support:7451001
     Bad:
         --- /sitemap.xml (declared)
         Content-Type: text/html
@@ -346,8 +338,7 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
         if not ((origin := origin_at(child.loc)) and sitemap.is_declared_by(origin, child.loc)):
             yield Hit(
                 f"the index lists a sitemap on another host: {child.loc}",
-                line=child.line,
-                column=child.column,
+                place=child.place,
             )
 
 
@@ -381,8 +372,7 @@ def sitemap_above_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
         if host_of(child.loc) == host_of(sitemap.url) and not path.startswith(folders):
             yield Hit(
                 f"{child.loc} is not below {folders[0]}, the folder of its index",
-                line=child.line,
-                column=child.column,
+                place=child.place,
             )
 
 
@@ -410,8 +400,7 @@ def only_named_robots(site: Site) -> Iterator[Hit]:
 
     Often this is intended: Googlebot and Bingbot are named, and everyone else is kept out. But then other
     search engines, previews of links and tools such as this one may fetch nothing, either.
-    Source: rfc9309#section-2.2.1
-        google:crawling-indexing/robots/robots_txt#order-of-precedence-for-user-agents
+    Source: rfc9309#section-2.2.1 google:crawling-indexing/robots/robots_txt#order-of-precedence-for-user-agents
     Bad:
         --- /robots.txt
         User-agent: *
@@ -440,7 +429,7 @@ def only_named_robots(site: Site) -> Iterator[Hit]:
         message = (
             f"robots.txt disallows everything for all robots that it does not name, not for {whom}"
         )
-        yield Hit(message, sitemap=read.url, line=line)
+        yield Hit(message, sitemap=read.url, place=(line, None))
 
 
 # Beside an earlier state ---------------------------------------------------------------------------
@@ -457,8 +446,7 @@ def mass_removal(site: Site) -> Iterator[Hit]:
     Mostly something went wrong when the sitemaps were written: search engines take pages that vanish
     from sitemaps for less important, and forget them sooner. News and feeds do not count. This rule is
     asked with ``--compare``.
-    Source: google:crawling-indexing/sitemaps/build-sitemap
-        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+    Source: google:crawling-indexing/sitemaps/build-sitemap bing:Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/{n}</loc></url> (x 10)
@@ -483,8 +471,7 @@ def shrunken_sitemap(site: Site) -> Iterator[Hit]:
 
     A query that fails, or a limit, leaves a sitemap that looks sound. This rule is asked with
     ``--compare``, if there are several sitemaps; news and feeds do not count.
-    Source: google:crawling-indexing/sitemaps/build-sitemap
-        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+    Source: google:crawling-indexing/sitemaps/build-sitemap bing:Sitemaps-3b5cf6ed
     Bad:
         --- ./blog.xml
         <url><loc>https://tea.example/blog/{n}</loc></url> (x 5)

@@ -42,8 +42,7 @@ def sitemap_of_test_website(sitemap: CheckedSitemap) -> Iterator[Hit]:
         if (url := origin_at(child.loc)) and _TEST_HOST.fullmatch(url.host):
             yield Hit(
                 f"the sitemap of a test website is declared: {child.loc}",
-                line=child.line,
-                column=child.column,
+                place=child.place,
             )
 
 
@@ -62,8 +61,7 @@ def robots_line_ignored(sitemap: CheckedSitemap) -> Iterator[Hit]:
     The name is misspelt, a path begins neither with / nor with *, no User-agent is named before it, or a
     Sitemap line has more than a colon and the URL. Robots, or some of them, pass over such a line, and
     fetch what it was to keep them from. Noindex was never in the standard, and Google has stopped reading it.
-    Source: rfc9309#section-2.2 google:crawling-indexing/robots/robots_txt
-        https://developers.google.com/search/blog/2019/07/a-note-on-unsupported-rules-in-robotstxt
+    Source: rfc9309#section-2.2 google:crawling-indexing/robots/robots_txt blog:2019/07/a-note-on-unsupported-rules-in-robotstxt
     Bad:
         --- /robots.txt
         User-agent: *
@@ -94,7 +92,7 @@ def robots_line_ignored(sitemap: CheckedSitemap) -> Iterator[Hit]:
         is_named = is_named or bool(_AGENT.fullmatch(name))
         if message := _wrong_with(name, value, is_named=is_named):
             found += 1
-            yield Hit(f"{message}: {line.strip()[:80]!r}", line=number, column=given.start(1) + 1)
+            yield Hit(f"{message}: {line.strip()[:80]!r}", place=(number, given.start(1) + 1))
 
 
 def _wrong_with(name: str, value: str, *, is_named: bool) -> str:

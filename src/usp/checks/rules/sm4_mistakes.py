@@ -250,8 +250,7 @@ def not_for_search(block: PageColumns) -> Iterator[Hit]:
     Search engines spend time on such pages that others would need, and mostly leave them out of their
     results. The same goes for error pages and examples of an installation, and for other forms of pages:
     feeds, AMP, versions for printing.
-    Source: google:crawling-indexing/url-structure
-        https://developers.google.com/search/docs/crawling-indexing/crawling-managing-faceted-navigation
+    Source: google:crawling-indexing/url-structure google:crawling-indexing/crawling-managing-faceted-navigation
     Bad:
         <url><loc>https://example.org/cart/</loc></url>
         <url><loc>https://example.org/teas?sort=price</loc></url>
@@ -328,8 +327,7 @@ def placeholder_host(site: Site) -> Iterator[Hit]:
     for (url, host), (first, count) in site.built.placeholders.items():
         if is_placeholder(host, built=is_built):
             pages = counted(count, "page is", "pages are")
-            place = first.place.line, first.place.column, url
-            yield Hit(f"{pages} listed on {host.site}", None, first.url, *place)
+            yield Hit(f"{pages} listed on {host.site}", None, first.url, first.place, url)
     for sitemap in site.sitemaps:
         reported = set()
         for child in sitemap.children:
@@ -341,7 +339,7 @@ def placeholder_host(site: Site) -> Iterator[Hit]:
             ):
                 reported.add(origin)
                 message = f"sitemaps are declared on {origin.site}: {child.loc}"
-                yield Hit(message, line=child.line, column=child.column, sitemap=sitemap.url)
+                yield Hit(message, place=child.place, sitemap=sitemap.url)
 
 
 _STAGING = re.compile(r"(?:.+[.-])?(?:preprod|staging|stg|uat)[0-9]?[.-]")

@@ -151,16 +151,13 @@ def deprecated_image_field(block: PageColumns) -> Iterator[Hit]:
 
     Google has dropped <image:caption>, <image:geo_location>, <image:title> and <image:license>. They do
     no harm, but make the sitemap larger.
-    Source: https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions
+    Source: blog:2022/05/spring-cleaning-sitemap-extensions
     Bad:
         <image:image>
           <image:loc>https://example.org/tea.png</image:loc>
           <image:caption>A cup of tea</image:caption>
         </image:image>
-    Good:
-        <image:image>
-          <image:loc>https://example.org/tea.png</image:loc>
-        </image:image>
+    Good: without image:caption
     Fix: Remove the fields; describe images in the page itself, as alt texts and structured data.
     """
     fields = ("caption", "geo_location", "license", "title")
@@ -426,7 +423,7 @@ def deprecated_video_field(block: PageColumns) -> Iterator[Hit]:
 
     Google has dropped <video:category>, <video:gallery_loc>, <video:price>, <video:tvshow> and the
     attributes autoplay and allow_embed of <video:player_loc>. They do no harm, but make the sitemap larger.
-    Source: https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions
+    Source: blog:2022/05/spring-cleaning-sitemap-extensions
     Bad: <video:category>Drinks</video:category>
     Good: <video:tag>Drinks</video:tag>
     Fix: Remove the fields.
