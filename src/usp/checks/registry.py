@@ -26,20 +26,19 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache, cached_property, partial
 from importlib.resources import files
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from usp._base.urls import urljoin
 from usp.checks.finding import ALIASES, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
     from usp.checks.finding import Hit
 
     Find = TypeVar("Find", bound=Callable[..., Any])
@@ -150,13 +149,16 @@ class Rule:
     @property
     def asked_by(self) -> tuple[str, ...]:
         """Whose documentation it is based on: ``Google``, ``Bing``, ``sitemaps.org`` and so on."""
-        return asked_by(self.sources)
+        return tuple(
+            name
+            for name, begin in _OWNERS.items()
+            if any(source.startswith(begin) for source in self.sources)
+        )
 
     @property
     def profiles(self) -> tuple[str, ...]:
         """The profiles that it is in."""
-        given = self.code, self.sources, self.severity
-        return tuple(name for name, profile in PROFILES.items() if profile.severity(*given))
+        return tuple(name for name, profile in PROFILES.items() if profile.severity(self))
 
     @property
     def examples(self) -> tuple[tuple[str, str], ...]:
@@ -175,27 +177,17 @@ class Rule:
 
 # Who asks for a rule; and profiles: what one search engine wants, and how severe that is for it ------
 
-ENGINES: Mapping[str, tuple[str, ...]] = {
-    "Google": ("https://developers.google.com/", "https://support.google.com/"),
-    "Bing": ("https://www.bing.com/", "https://blogs.bing.com/"),
-}
-_STANDARDS = {
+_ENGINES = ("Google", "Bing")
+_OWNERS: Mapping[str, tuple[str, ...]] = {  # whose documentation sources are, by how they begin
     "sitemaps.org": ("https://www.sitemaps.org/",),
     "RFC": ("https://www.rfc-editor.org/",),
     "W3C": ("https://www.w3.org/",),
+    "Google": ("https://developers.google.com/", "https://support.google.com/"),
+    "Bing": ("https://www.bing.com/", "https://blogs.bing.com/"),
 }
 
 
-def asked_by(sources: Sequence[str]) -> tuple[str, ...]:
-    """Return whose documentation the sources of a rule are."""
-    owners = {**_STANDARDS, **ENGINES}
-    return tuple(
-        name for name, begin in owners.items() if any(s.startswith(begin) for s in sources)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(NamedTuple):
     """What is checked for one purpose.
 
     ``engine`` is whose rules count beside those of standards, empty for all. Rules whose codes begin as
@@ -206,20 +198,14 @@ class Profile:
     harsher: tuple[str, ...] = ()
     ignored: Collection[str] = ()
 
-    def severity(self, code: str, sources: Sequence[str], usual: Severity) -> Severity | None:
+    def severity(self, rule: Rule) -> Severity | None:
         """Return how severe a rule is; None if it is left out."""
-        others = ENGINES.keys() - {self.engine}
-        is_for_others = bool(self.engine) and set(asked_by(sources)) <= others
-        if code in self.ignored or is_for_others:
+        is_for_others = self.engine and {*_ENGINES} - {self.engine} >= {*rule.asked_by}
+        if is_for_others or rule.code in self.ignored:
             return None
-        return _HARSHER[usual] if code.startswith(self.harsher) else usual
+        harsher = rule.code.startswith(self.harsher)
+        return tuple(Severity)[max(rule.severity.rank - harsher, 0)]
 
-
-_HARSHER = {
-    Severity.INFO: Severity.WARNING,
-    Severity.WARNING: Severity.ERROR,
-    Severity.ERROR: Severity.ERROR,
-}
 
 _UNREAD = frozenset({"SM506", "SM511", "SM551", "SM552"})  # Google reads no changefreq, no priority
 
@@ -231,15 +217,6 @@ PROFILES: Mapping[str, Profile] = {
     "strict": Profile(harsher=("SM",)),
 }
 """The profiles by their names."""
-
-
-def profile_named(name: str | None) -> Profile:
-    """Return a profile, without a name one with everything as it is; raises ``ValueError``."""
-    if name is None:
-        return Profile()
-    if name not in PROFILES:
-        raise ValueError(f"unknown profile {name!r}; choose from {', '.join(PROFILES)}")
-    return PROFILES[name]
 
 
 # How rules are declared -----------------------------------------------------------------------------
@@ -407,10 +384,11 @@ class RuleSelection:
         wanted = [*((text, True) for text in select or [ALL]), *((text, False) for text in ignore)]
         chosen = _best(rules, wanted)
         named = _best(rules, ((text, True) for text in select if text.strip().upper() != ALL))
-        usual = profile_named(profile).severity
+        if profile not in (None, *PROFILES):
+            raise ValueError(f"unknown profile {profile!r}; choose from {', '.join(PROFILES)}")
+        usual = (PROFILES[profile] if profile else Profile()).severity
         own = {
-            code: usual(code, rule.sources, rule.severity)
-            or (rule.severity if code in named else OFF)
+            code: usual(rule) or (rule.severity if code in named else OFF)
             for code, rule in rules.items()
         }
         graded = own | _best(rules, severities.items())
