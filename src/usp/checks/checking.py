@@ -126,9 +126,9 @@ class Checking:
         site = Site(root, self.fetch_pages, self.agents, *more)
         site.room = self.most_pages
         if self.is_live and site.start_url is not None:
-            from usp.checks.fetching import CrossHostDeclarations  # noqa: PLC0415 - not of a tree
+            from usp.checks.fetching import OtherRobots  # noqa: PLC0415 - not of a tree
 
-            site.cross_host = CrossHostDeclarations(site.start_url, self.web_client, self.options)
+            site.others = OtherRobots(site.start_url, self.web_client, self.options)
         seen: set[int | str] = set()  # documents that were checked, and their URLs
         waiting: list[tuple[AbstractSitemap, CheckedSitemap | None]] = [(root, None)]
         while waiting:
@@ -142,13 +142,12 @@ class Checking:
         yield from self._ask(RuleScope.SITE, site, root.url)
         is_any = site.sample.pages or site.built.is_built
         if is_any and self.chosen.asked[RuleScope.FETCHED]:
-            from usp.checks.fetching import fetched_pages  # noqa: PLC0415 - few pages are fetched
+            from usp.checks.fetching import OtherRobots, fetched_pages  # noqa: PLC0415 - few pages
 
-            known = site.robots_txt
-            robots = {} if known is None else {origin_of(known.url): site.robots}
-            pages, start = site.sample.pages, site.start_url
-            given = self.web_client, self.options, robots
-            fetched = fetched_pages(pages, start, *given, linked=self.fetch_linked)
+            others = site.others or OtherRobots(site.start_url, self.web_client, self.options)
+            if known := site.robots_txt:
+                others.known[origin_of(known.url)] = site.robots
+            fetched = fetched_pages(site.sample.pages, others, linked=self.fetch_linked)
             for page in chain(site.built.pages(), fetched):
                 yield from self._ask(RuleScope.FETCHED, page, page.listed.sitemap)
 
@@ -160,7 +159,7 @@ class Checking:
         if is_whole:
             yield from self._ask(RuleScope.SITEMAP, sitemap, sitemap.url)
         sitemap.examination = None
-        sitemap.origins.counts.clear()
+        sitemap.origins.forget()
         sitemap.variants.clear()
 
     def _read(self, sitemap: CheckedSitemap, on_block: OnBlock) -> Generator[Finding, None, bool]:

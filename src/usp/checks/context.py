@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from usp._formats.decode import Decoder
     from usp._formats.xml.raw_entries import Place
     from usp._formats.xml.xml_parser import XmlParser
-    from usp.checks.fetching import CrossHostDeclarations
+    from usp.checks.fetching import OtherRobots
     from usp.objects.abstract_sitemap import AbstractSitemap
     from usp.objects.exchange import Exchange
     from usp.objects.problem import Failure, Problem
@@ -98,7 +98,7 @@ class Site:
         self._before = before
         self.seen_pages = SeenPages()
         self.hreflang_groups = HreflangGroups()
-        self.cross_host: CrossHostDeclarations | None = None
+        self.others: OtherRobots | None = None
 
     def _declared_home(self) -> HttpUrl | None:
         """Return the root of the website whose sitemaps the folder's robots.txt declares."""
@@ -248,7 +248,7 @@ class CheckedSitemap:
         while above is not None and above.urls and not above.is_robots:
             urls += (above.url, above.requested)
             above = above.parent
-        return self.site.cross_host is not None and self.site.cross_host.has(origin, urls)
+        return self.site.others is not None and self.site.others.declare(origin, urls)
 
     @property
     def declared(self) -> Declaration:

@@ -13,7 +13,6 @@ from http import HTTPStatus
 from math import inf
 from typing import TYPE_CHECKING
 
-from protego import Protego
 from requests.utils import parse_header_links
 
 from usp._base.dates import in_utc, read_date
@@ -40,39 +39,43 @@ MOST_HOSTS = 20  # hosts whose robots.txt is fetched; a sitemap may list thousan
 
 
 @dataclass(slots=True)
-class CrossHostDeclarations:
-    """The sitemaps that the robots.txt of other hosts declare: proof that they may list their pages.
+class OtherRobots:
+    """The robots.txt of other hosts, each fetched once: what they allow, and the sitemaps they declare.
 
     They are fetched as the documents of the website at ``start_url`` are: it may not lead everywhere.
-    All together may take as long as a crawl; then no further ones are fetched.
+    ``known`` are those of origins; those of ``silent`` ones could not be asked. For what they declare,
+    which proves that it may list their pages, no more are asked after as long as a crawl may take.
     """
 
-    start_url: str
+    start_url: str | None
     web_client: AbstractWebClient | None
     options: CrawlOptions
+    known: dict[str, Robots] = field(default_factory=dict)
+    silent: dict[str, Failed] = field(default_factory=dict)
     _end: float | None = None
-    _declared: dict[str, frozenset[str]] = field(default_factory=dict)
 
-    def has(self, origin: HttpUrl, sitemaps: Iterable[str]) -> bool:
-        """Return whether the robots.txt of an origin declares any of some sitemaps."""
-        declared = self._declared.get(origin.origin)
-        if declared is None:
-            if len(self._declared) >= MOST_HOSTS:
-                return False
-            text = self._fetched(f"{origin.origin}/robots.txt")
-            declared = frozenset(normal_all(list(Protego.parse(text).sitemaps)))
-            self._declared[origin.origin] = declared
-        return bool(declared) and not declared.isdisjoint(normal_all(list(sitemaps)))
-
-    def _fetched(self, url: str) -> str:
-        seconds = self.options.effective_limits.seconds
-        self._end = self._end or time.monotonic() + (seconds if seconds is not None else inf)
-        if time.monotonic() > self._end:
-            return ""
-        for _, result in fetch_pages([url], self.start_url, self.web_client, self.options):
+    def ask(self, origins: Iterable[str]) -> None:
+        """Fetch the robots.txt of origins, as far as they are not known."""
+        new = {*origins} - self.known.keys() - self.silent.keys()
+        urls = sorted(f"{origin}/robots.txt" for origin in new)
+        for url, result in fetch_pages(urls, self.start_url or "", self.web_client, self.options):
+            origin = origin_of(url)
             if isinstance(result, Received):
-                return text_of(result)
-        return ""
+                self.known[origin] = Robots(text_of(result))
+            elif result.exchange is None or result.exchange.status is None:
+                self.silent[origin] = result
+            else:  # all is allowed if there is none, and nothing if the server fails (RFC 9309)
+                is_absent = result.exchange.status < HTTPStatus.INTERNAL_SERVER_ERROR
+                self.known[origin] = Robots("" if is_absent else "User-agent: *\nDisallow: /")
+
+    def declare(self, origin: HttpUrl, sitemaps: Iterable[str]) -> bool:
+        """Return whether the robots.txt of an origin declares any of some sitemaps."""
+        seconds = self.options.effective_limits.seconds
+        self._end = self._end or time.monotonic() + (inf if seconds is None else seconds)
+        if len(self.known) + len(self.silent) < MOST_HOSTS and time.monotonic() <= self._end:
+            self.ask([origin.origin])
+        robots = self.known.get(origin.origin)
+        return robots is not None and not robots.sitemaps.isdisjoint(normal_all([*sitemaps]))
 
 
 # Some of the listed pages, fetched themselves: what they say -----------------------
@@ -309,58 +312,30 @@ class FetchedPage:
 
 
 def fetched_pages(
-    sample: Sequence[Listed],
-    start: str | None,
-    web_client: AbstractWebClient | None,
-    options: CrawlOptions,
-    robots: dict[str, Robots],
-    *,
-    linked: bool = False,
+    sample: Sequence[Listed], others: OtherRobots, *, linked: bool = False
 ) -> Iterator[FetchedPage]:
     """Fetch those of some pages that robots may fetch, and if they are ``linked``, their other URLs.
 
-    ``start`` is the URL of the website, and ``robots`` the robots.txt of origins: others are added. A
-    host that does not respond to the request for its robots.txt is not asked for its pages as well.
+    A host that does not respond to the request for its robots.txt is not asked for its pages as well.
     """
     asked = {listed.url: (listed, "the page") for listed in sample}
     for listed in sample if linked else ():
         for url, name in filter(lambda one: is_http_url(one[0]), listed.linked()):
             asked.setdefault(url, (listed, name))
     origins = {url: origin_of(url) for url in asked}
-    if start is None:  # of files: the website that most of the pages are on
-        start = next((one for one, _ in Counter(origins.values()).most_common(1)), "")
-    others = set(origins.values()) - robots.keys()
-    silent = _add_robots(robots, others, start, web_client, options)
+    if others.start_url is None:  # of files: the website that most of the pages are on
+        usual = Counter(origins.values()).most_common(1)
+        others.start_url = next((origin for origin, _ in usual), None)
+    others.ask(origins.values())
     allowed = []
     for url, origin in origins.items():
-        listed, name = asked[url]
-        if origin in silent:
-            yield FetchedPage(listed, silent[origin], url, name)
-        elif robots[origin].allows(url):
+        if origin in others.silent:
+            listed, name = asked[url]
+            yield FetchedPage(listed, others.silent[origin], url, name)
+        elif others.known[origin].allows(url):
             allowed.append(url)
-    pause = min(max((robots[origins[url]].delay for url in allowed), default=0.0), _MAX_PAUSE)
-    for url, result in fetch_pages(allowed, start, web_client, options, pause):
+    pauses = (others.known[origins[url]].delay for url in allowed)
+    given = others.start_url or "", others.web_client, others.options
+    for url, result in fetch_pages(allowed, *given, min(max(pauses, default=0.0), _MAX_PAUSE)):
         listed, name = asked[url]
         yield FetchedPage(listed, result, url, name)
-
-
-def _add_robots(
-    robots: dict[str, Robots],
-    origins: Iterable[str],
-    start: str,
-    web_client: AbstractWebClient | None,
-    options: CrawlOptions,
-) -> Mapping[str, Failed]:
-    """Add the robots.txt of more origins; return why there was no response at all from others."""
-    silent: dict[str, Failed] = {}
-    urls = sorted(f"{origin}/robots.txt" for origin in origins)
-    for url, result in fetch_pages(urls, start, web_client, options):
-        origin = origin_of(url)
-        if isinstance(result, Received):
-            robots[origin] = Robots(text_of(result))
-        elif result.exchange is None or result.exchange.status is None:
-            silent[origin] = result
-        else:  # all is allowed if there is none, and nothing if the server fails (RFC 9309)
-            is_absent = result.exchange.status < HTTPStatus.INTERNAL_SERVER_ERROR
-            robots[origin] = Robots("" if is_absent else "User-agent: *\nDisallow: /")
-    return silent

@@ -40,8 +40,7 @@ _FILES = tuple(MEDIA)
 class BuiltPages:
     """The HTML files in a folder, as a generator of static sites writes them, and which are listed.
 
-    ``home`` is the URL where the folder is, or will be, if that is known. ``placeholders`` are hosts
-    of no website, by sitemap, each with the first page and the number of pages.
+    ``home`` is the URL where the folder is, or will be, if that is known.
     """
 
     def __init__(self, tree: AbstractSitemap | None) -> None:
@@ -50,7 +49,6 @@ class BuiltPages:
         self.listed: dict[str, Listed] = {}
         self._missing: list[Listed] = []
         self.missing_links: list[tuple[str, Listed]] = []  # images, videos and versions of pages
-        self.placeholders: dict[tuple[str, HttpUrl], tuple[Listed, int]] = {}
         self._absent = 0
         self._prefix: str | None = None
 
@@ -72,7 +70,6 @@ class BuiltPages:
 
     def add(self, block: PageColumns) -> None:
         """Look for the files of the pages in a block."""
-        self._add_placeholders(block)
         if not self.names or block.sitemap.is_feed:
             return
         paths = [unquote(url_parts(url).path) for url in block.urls]
@@ -87,16 +84,6 @@ class BuiltPages:
             elif name is not None and name not in self.listed:
                 self.listed[name] = Listed(url, block.sitemap.url, block.place(at))
         self._add_links(block, self._prefix)
-
-    def _add_placeholders(self, block: PageColumns) -> None:
-        for written in block.origins:
-            origin, url = origin_at(written), block.sitemap.url
-            if origin is not None and is_placeholder(origin, built=True):
-                at = next(at for at, one in enumerate(block.urls) if beginning(one) == written)
-                here = Listed(block.urls[at], url, block.place(at))
-                first, count = self.placeholders.get((url, origin), (here, 0))
-                count += block.joined.count(f"\n{written}")
-                self.placeholders[url, origin] = first, count
 
     def _add_links(self, block: PageColumns, prefix: str) -> None:
         """Look for the files of images, videos and other versions; what is made on request has none."""

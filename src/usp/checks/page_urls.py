@@ -99,6 +99,11 @@ class Origins:
                 self.counts[written] = OriginCount(origin, urls[at], place, pages)
         return list(found)
 
+    def forget(self) -> None:
+        """Forget all but the hosts that are of no website."""
+        given = self.counts.items()
+        self.counts = {at: one for at, one in given if is_placeholder(one.origin, built=True)}
+
 
 def read_all(urls: Iterable[str | None]) -> tuple[HttpUrl, ...]:
     """Return the HTTP URLs among some, each once."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from protego import Protego
 
 from usp._base.urls import origin_of
+from usp.checks.page_urls import normal_all
 from usp.objects.sitemap import IndexRobotsTxtSitemap, stored_of
 
 if TYPE_CHECKING:
@@ -149,6 +150,11 @@ class Robots:
         if kind != "news":  # news are fetched by both
             asked.remove("Googlebot")
         return [*asked, special]
+
+    @cached_property
+    def sitemaps(self) -> frozenset[str]:
+        """The URLs of the sitemaps that it declares, in their normal form."""
+        return frozenset(normal_all(list(self.rules_for(ALL_ROBOTS).protego.sitemaps)))
 
     @property
     def delay(self) -> float:

@@ -324,11 +324,11 @@ def placeholder_host(site: Site) -> Iterator[Hit]:
     if site.home is not None or site.start_url is not None:
         return
     is_built = site.built.is_built
-    for (url, host), (first, count) in site.built.placeholders.items():
-        if is_placeholder(host, built=is_built):
-            pages = counted(count, "page is", "pages are")
-            yield Hit(f"{pages} listed on {host.site}", None, first.url, first.place, url)
     for sitemap in site.sitemaps:
+        for one in sitemap.origins.counts.values():
+            if is_placeholder(one.origin, built=is_built):
+                said = f"{counted(one.pages, 'page is', 'pages are')} listed on {one.origin.site}"
+                yield Hit(said, None, one.url, one.place, sitemap.url)
         reported = set()
         for child in sitemap.children:
             origin = origin_at(beginning(child.loc))
