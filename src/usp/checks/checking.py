@@ -24,12 +24,14 @@ from usp._inputs import Source, is_url, tree_of, tree_of_async
 from usp.checks.context import CheckedSitemap, Site
 from usp.checks.finding import Baseline, Finding, Severity
 from usp.checks.node_findings import (
+    CODES,
+    FAILURES,
     findings_at,
-    findings_of,
     is_broken,
     is_folder,
     is_new,
     is_quickly_read,
+    known_findings,
     missing_findings,
     requested,
     with_known,
@@ -168,7 +170,9 @@ class Checking:
         is_pages = isinstance(sitemap.node, AbstractPagesSitemap)
         if (is_pages and site.is_full) or is_broken(sitemap.failure):
             return False
-        gathered = {"sample", "built", *(name for rule in self.chosen.rules for name in rule.uses)}
+        gathered = {name for rule in self.chosen.rules for name in rule.uses}
+        if self.chosen.asked[RuleScope.FETCHED]:
+            gathered |= {"sample", "built"}
         blocks: Iterable[ExaminedBlock]
         if stored is None:  # as in a table
             examination, sitemap.problems = None, sitemap.node.problems
@@ -214,7 +218,7 @@ class Checking:
         """Yield what the rules of a scope find in something of the document at a URL."""
         is_part = isinstance(about, Site) and about.is_full  # rules that compare pages miss some
         for rule in self.chosen.asked[scope]:
-            if rule.find is not None and not (is_part and rule.uses):
+            if rule.find and not (is_part and rule.uses):
                 hits = rule.find(about)
                 if not isinstance(about, Site | CheckedSitemap):
                     hits = map(about.located, hits, repeat(rule.element))
@@ -266,9 +270,7 @@ class SiteFindings:
         """Return the findings of a tree; a small one is checked unless something else is said."""
         if checked is None:
             checked = is_quickly_read(walk(tree))
-        findings = (
-            Checking.of().findings(tree, on_block) if checked else findings_of(tree, read=False)
-        )
+        findings = Checking.of().findings(tree, on_block) if checked else known_findings(tree)
         found = CheckList()
         rows = by_sitemap(found.counted(findings), most_sitemaps=None)
         return cls(tree, found, checked, rows)
@@ -291,6 +293,17 @@ class SiteFindings:
     def verdict(self, *, counts: bool = True) -> Verdict:
         """Return the verdict; without ``counts`` no documents are read for the number of pages."""
         return judge(self.tree, self.found, checked=self.checked, counts=counts)
+
+
+def findings_of(tree: AbstractSitemap, *, read: bool = True) -> Iterator[Finding]:
+    """Yield what failed in a tree, and what is wrong inside its documents.
+
+    These are the findings of :func:`usp.checks.check` that need no rules, sitemap by sitemap, with
+    the same codes, messages and places. Without ``read`` no document is read for them: what is wrong
+    inside page sitemaps is left out, and so are the lines where sitemaps are declared.
+    """
+    known = {code: RULES[code].severity for code in CODES.keys() | FAILURES}
+    return Checking(RuleSelection((), known)).findings(tree) if read else known_findings(tree)
 
 
 # The entry points ------------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from usp.objects.problem import FailureCode, Problem, ProblemCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
     AbstractSitemap,
-    IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
     has_page_list,
@@ -110,29 +109,20 @@ class Declaration:
 NOWHERE = Declaration()
 
 
-def findings_of(tree: AbstractSitemap, *, read: bool = True) -> Iterator[Finding]:
-    """Yield what failed in a tree, and what is wrong inside its documents.
+def known_findings(tree: AbstractSitemap) -> Iterator[Finding]:
+    """Yield what failed in a tree, and what is wrong inside documents; no document is read for that.
 
-    These are the findings of :func:`usp.checks.check` that need no rules, sitemap by sitemap, with
-    the same codes, messages and places. Without ``read`` no document is read for them: what is wrong
-    inside page sitemaps is left out, and so are the lines where sitemaps are declared.
+    So what is wrong inside page sitemaps is left out, and so are the lines where sitemaps are declared.
     """
     in_folder = is_folder(tree)
     seen: set[int | str] = set()
     waiting: list[tuple[AbstractSitemap, Declaration]] = [(tree, NOWHERE)]
     while waiting:
         node, declared = waiting.pop()
-        entries: Mapping[str, ChildEntry] = {}
         if is_new(node, seen):
-            problems = problems_of(node, read=read)
-            if read and _needs_lines(node, problems):
-                problems, entries = _read_index(node)
-            yield from findings_at(node, problems, declared, in_folder=in_folder)
-        below = [
-            (child, Declaration.of(node, entries.get(requested(child)), tree))
-            for child in node.sub_sitemaps
-        ]
-        waiting.extend(reversed(below))
+            yield from findings_at(node, known_problems(node), declared, in_folder=in_folder)
+        here = Declaration.of(node, None, tree)
+        waiting.extend((child, here) for child in reversed(node.sub_sitemaps))
     yield from missing_findings(tree)
 
 
@@ -155,17 +145,16 @@ def is_quickly_read(nodes: Iterable[AbstractSitemap]) -> bool:
     return total <= MAX_READ
 
 
-def problems_of(node: AbstractSitemap, *, read: bool) -> Sequence[Problem]:
-    """Return what is wrong inside a document; without ``read``, of page sitemaps nothing."""
-    return node.problems if read or not isinstance(node, AbstractPagesSitemap) else ()
+def known_problems(node: AbstractSitemap) -> Sequence[Problem]:
+    """Return what is known to be wrong inside a document; of page sitemaps nothing."""
+    return () if isinstance(node, AbstractPagesSitemap) else node.problems
 
 
 def failure_codes(tree: AbstractSitemap) -> dict[str, str]:
     """Return the rules that say why documents of a tree are missing or incomplete, by their URLs."""
     found, in_folder = [*missing_findings(tree)], is_folder(tree)
     for node in (tree, *tree.all_sitemaps()):
-        problems = problems_of(node, read=False)
-        found += findings_at(node, problems, NOWHERE, in_folder=in_folder)
+        found += findings_at(node, known_problems(node), in_folder=in_folder)
     return {one.sitemap: one.code for one in reversed(found) if one.code in FAILURES}
 
 
@@ -309,31 +298,6 @@ def _finding(code: str, message: str, url: str, place: Place = (None, None)) -> 
 def requested(node: AbstractSitemap) -> str:
     """Return the URL that a document was requested at, before redirects."""
     return node.url if node.exchange is None else node.exchange.url
-
-
-# Close readings of indexes -------------------------------------------------------------------------
-
-
-def _needs_lines(node: AbstractSitemap, problems: Sequence[Problem]) -> bool:
-    """Return whether an index has to be read again for the lines of its findings."""
-    if isinstance(node, AbstractPagesSitemap) or stored_of(node) is None:
-        return False
-    return bool(problems) or any(
-        isinstance(one, InvalidSitemap) or one.failure for one in node.sub_sitemaps
-    )
-
-
-def _read_index(node: AbstractSitemap) -> tuple[list[Problem], Mapping[str, ChildEntry]]:
-    """Return the problems of an index, and the sitemaps that it declares by their URLs."""
-    stored = stored_of(node)
-    assert stored is not None
-    is_robots = isinstance(node, IndexRobotsTxtSitemap)
-    examination = stored.examination(is_robots=is_robots, lists_sitemaps=True)
-    first: Place = (None, None)
-    for number, block in enumerate(examination.blocks()):
-        first = first if number else block.place(0)
-    entries = {child.loc: child for child in reversed(examination.children)}
-    return with_known(node, examination.problems, first), entries
 
 
 def with_known(node: AbstractSitemap, problems: Sequence[Problem], first: Place) -> list[Problem]:
