@@ -124,9 +124,7 @@ class Checking:
             yield from self._findings_of(website, on_block)
 
     def _findings_of(self, root: AbstractSitemap, on_block: OnBlock) -> Iterator[Finding]:
-        more = self.url, self.against, self.before
-        site = Site(root, self.fetch_pages, self.agents, *more)
-        site.room = self.most_pages
+        site = Site(root, self)
         if self.is_live and site.start_url is not None:
             from usp.checks.fetching import OtherRobots  # noqa: PLC0415 - not of a tree
 

@@ -15,9 +15,10 @@ from usp._base.urls import are_related, quote
 from usp.checks.finding import Hit, Severity
 from usp.checks.page_urls import TEMPLATE, beginning, is_local_host, is_placeholder, origin_at
 from usp.checks.registry import block_rule, site_rule
+from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from usp.checks.context import Site
+    from usp.checks.context import CheckedSitemap, Site
     from usp.checks.page_columns import PageColumns
 
 _SESSION = re.compile(
@@ -78,7 +79,7 @@ def mistaken_url(block: PageColumns) -> Iterator[Hit]:
             yield Hit(f"{found[0]!r} was escaped twice", at)
     given = block.examined.written or block.urls
     for parts, pattern in _MISTAKES.items():
-        is_said = "\ufffd" in parts and block.sitemap.has_bad_bytes  # once, of the document
+        is_said = "\ufffd" in parts and _has_bad_bytes(block.sitemap)  # once, of the document
         for at, found in block.found(pattern, *parts):
             # After "?" anything goes, and that a URL is relative is said by another rule.
             is_path = parts != ("/",) or "?" not in block.urls[at][: found.start()]
@@ -91,6 +92,11 @@ def mistaken_url(block: PageColumns) -> Iterator[Hit]:
             if url.startswith(twice):
                 yield Hit("the URL has its host twice, as if one were a folder", at)
     yield from _mistakes_in_links(block)
+
+
+def _has_bad_bytes(sitemap: CheckedSitemap) -> bool:
+    found = () if sitemap.examination is None else sitemap.examination.problems
+    return any(one.code is ProblemCode.BAD_BYTES for one in found)
 
 
 def _mistakes_in_links(block: PageColumns) -> Iterator[Hit]:

@@ -226,10 +226,9 @@ def page_not_built(site: Site) -> Iterator[Hit]:
     Good: without /tea/
     Fix: Remove the page from the sitemap, or find out why it is not built.
     """
-    for listed in site.built.missing:
-        yield Hit("the page has no file", None, listed.url, listed.place, listed.sitemap)
-    for url, listed in site.built.missing_links if site.built.is_built else ():
-        yield Hit(f"{url} has no file", None, listed.url, listed.place, listed.sitemap)
+    for url, listed in site.built.missing:
+        what = "the page" if url == listed.url else url
+        yield Hit(f"{what} has no file", None, listed.url, listed.place, listed.sitemap)
 
 
 @site_rule("SM931", Severity.WARNING, "built", "known", "seen_pages")
