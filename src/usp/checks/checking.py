@@ -95,6 +95,12 @@ class Checking:
     before: AbstractSitemap | None = None
     on_page_problem: Callable[[ProblemCode, str], object] = ignore
 
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for what is no URL of a website."""
+        if self.url is not None and origin_at(self.url) is None:
+            example = "such as https://example.org/"
+            raise ValueError(f"{self.url!r} is not the URL of a website, {example}")
+
     @classmethod
     def of(
         cls,
@@ -103,14 +109,11 @@ class Checking:
         severities: Mapping[str, Severity | str] | None = None,
         agents: Iterable[str] = AGENTS,
         profile: str | None = None,
-        url: str | None = None,
         **rest: Any,
     ) -> Checking:
         """Return a check with the chosen rules; raises ``ValueError`` for one that does not exist."""
         chosen = RuleSelection.of(RULES, select, ignore, severities or {}, profile)
-        if url is not None and origin_at(url) is None:
-            raise ValueError(f"{url!r} is not the URL of a website, such as https://example.org/")
-        return cls(chosen, url=url, agents=agents_of(agents), **rest)
+        return cls(chosen, agents=agents_of(agents), **rest)
 
     def findings(
         self, root: AbstractSitemap, on_block: OnBlock = ignore_block
@@ -185,7 +188,7 @@ class Checking:
         held: Iterable[Finding] = ()
         for examined in blocks:
             if not sitemap.pages:
-                first = examined.place(0)
+                first = examined.place(0, "")
             block = PageColumns(sitemap, examined)
             sitemap.add(block)
             for name in gathered:

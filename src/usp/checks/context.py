@@ -364,6 +364,7 @@ class BuiltPages:
         """Look for the files of the pages in a block."""
         if not self.names or block.sitemap.is_feed:
             return
+        sitemap, place_of = block.sitemap.url, block.examined.place
         paths = [unquote(url_parts(url).path) for url in block.urls]
         if self._prefix is None:
             self._prefix = self._prefix_of(paths[:_TRIED])
@@ -372,15 +373,15 @@ class BuiltPages:
             if name is None and self._is_here(url):
                 self._absent += 1
                 if len(self._missing) < _MOST_MISSING:
-                    self._missing.append((url, Listed(url, block.sitemap.url, block.place(at))))
+                    self._missing.append((url, Listed(url, sitemap, place_of(at))))
             elif name is not None and name not in self.listed:
-                self.listed[name] = Listed(url, block.sitemap.url, block.place(at))
+                self.listed[name] = Listed(url, sitemap, place_of(at))
         for at, element, url in block.linked:  # what is made on request has no file
             page, path = block.urls[at], unquote(url_parts(url).path)
             is_here = beginning(url) == beginning(page) and self._is_here(url) and "?" not in url
             is_missing = is_here and url != page and self._file_of(path, self._prefix) is None
             if is_missing and len(self._missing_links) < _MOST_MISSING:
-                here = Listed(page, block.sitemap.url, block.place(at, element, url))
+                here = Listed(page, sitemap, place_of(at, element, url))
                 self._missing_links.append((url, here))
 
     def _is_here(self, url: str) -> bool:

@@ -47,22 +47,8 @@ class PageColumns:
         """Return a hit with its page, and where that is, or an element of it."""
         assert hit.at is not None
         at, number = (hit.at, None) if isinstance(hit.at, int) else hit.at
-        place = self.place(at, hit.element or element, hit.text, element, number)
+        place = self.examined.place(at, hit.element or element, hit.text, element, number)
         return Hit(hit.message, None, self.urls[at], place, self.sitemap.url)
-
-    def place(
-        self,
-        at: int,
-        element: str = "loc",
-        text: str = "",
-        record: str = "",
-        number: int | None = None,
-    ) -> Place:
-        """Return where an element of a page is, as :class:`ExaminedBlock` does."""
-        written = self.examined.written
-        if element == "loc" and number is None:
-            text = text or (written[at] if written else "") or self.urls[at]
-        return self.examined.place(at, element, text, record, number)
 
     @cached_property
     def joined(self) -> str:
@@ -281,7 +267,7 @@ class Listed(NamedTuple):
         media = [
             (kinds.get(name, "video"), url) for number, name, url in block.media if number == at
         ]
-        return cls(block.urls[at], block.sitemap.url, block.place(at), links, media)
+        return cls(block.urls[at], block.sitemap.url, block.examined.place(at), links, media)
 
     def linked(self) -> Iterator[tuple[str, str]]:
         """Yield the other URLs that the sitemap has for the page, and what they are."""

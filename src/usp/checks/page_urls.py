@@ -95,7 +95,7 @@ class Origins:
                 self.counts[written].pages += pages
             elif len(self.counts) < _MOST_ORIGINS and (origin := origin_at(written)) is not None:
                 at = next(at for at, url in enumerate(urls) if beginning(url) == written)
-                place = block.place(at)
+                place = block.examined.place(at)
                 self.counts[written] = OriginCount(origin, urls[at], place, pages)
         return list(found)
 
