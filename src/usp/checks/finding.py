@@ -40,10 +40,7 @@ class Severity(StrEnum):
     @property
     def rank(self) -> int:
         """0 for errors, more for what is less severe."""
-        return _RANKS[self]
-
-
-_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+        return tuple(Severity).index(self)
 
 
 @dataclass(frozen=True, slots=True)

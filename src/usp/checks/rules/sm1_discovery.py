@@ -110,10 +110,7 @@ def blocked_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
         yield Hit(f"robots.txt disallows this sitemap for {whom}")
     for at, whom in robots.disallowed([child.loc for child in sitemap.children]).items():
         child = sitemap.children[at]
-        yield Hit(
-            f"robots.txt disallows the sitemap {child.loc} for {whom}",
-            place=child.place,
-        )
+        yield Hit(f"robots.txt disallows the sitemap {child.loc} for {whom}", place=child.place)
 
 
 @sitemap_rule("SM105", Severity.WARNING)
@@ -206,10 +203,7 @@ def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
         written = (child.written or "").strip()
         is_whole = not written or "://" in written or is_http_url(written)
         if not is_whole and child.line not in schemeless:
-            yield Hit(
-                f"the URL of a sitemap is relative: {written!r}",
-                place=child.place,
-            )
+            yield Hit(f"the URL of a sitemap is relative: {written!r}", place=child.place)
 
 
 @sitemap_rule("SM109", Severity.INFO)
@@ -338,10 +332,7 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
         if host in own or (host == proven and child.loc in declared):
             continue
         if not ((origin := origin_at(child.loc)) and sitemap.is_declared_by(origin, child.loc)):
-            yield Hit(
-                f"the index lists a sitemap on another host: {child.loc}",
-                place=child.place,
-            )
+            yield Hit(f"the index lists a sitemap on another host: {child.loc}", place=child.place)
 
 
 @sitemap_rule("SM117", Severity.WARNING)
@@ -527,10 +518,7 @@ def sitemap_of_test_website(sitemap: CheckedSitemap) -> Iterator[Hit]:
     own = [bool(_TEST_HOST.fullmatch(url.host)) for url in sitemap.urls]
     for child in sitemap.children if sitemap.is_robots and own and not any(own) else ():
         if (url := origin_at(child.loc)) and _TEST_HOST.fullmatch(url.host):
-            yield Hit(
-                f"the sitemap of a test website is declared: {child.loc}",
-                place=child.place,
-            )
+            yield Hit(f"the sitemap of a test website is declared: {child.loc}", place=child.place)
 
 
 _LINE = re.compile(r"[ \t\ufeff]*+([A-Za-z][\w-]*+(?: [A-Za-z]++)?)[ \t]*+:[ \t]*+([^#\s]*+)")

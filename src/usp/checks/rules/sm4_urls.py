@@ -254,10 +254,7 @@ def mixed_schemes(sitemap: CheckedSitemap) -> Iterator[Hit]:
     for child in sitemap.children if (sitemap.is_index or sitemap.is_robots) and own else ():
         url = None if child.loc in redirected else origin_at(child.loc)
         if url and url.scheme not in own and bare(url) in sitemap.hosts:
-            yield Hit(
-                f"the sitemap {child.loc} is listed with {url.scheme}",
-                place=child.place,
-            )
+            yield Hit(f"the sitemap {child.loc} is listed with {url.scheme}", place=child.place)
     for scheme, count, pages in _odd_ones(sitemap, "scheme"):
         other = "https" if scheme == "http" else "http"
         yield _hit(f"{pages} with {scheme} rather than {other}", count)

@@ -154,10 +154,7 @@ def relative_alternate(block: PageColumns) -> Iterator[Hit]:
     for at, given in block.links:
         written = given.get("href", "").strip()
         if written and given.get("hreflang") and not SCHEME.match(written):
-            yield Hit(
-                f"the URL of a link to another language is relative: {written[:80]!r}",
-                at,
-            )
+            yield Hit(f"the URL of a link to another language is relative: {written[:80]!r}", at)
 
 
 @block_rule("SM609", Severity.ERROR)
