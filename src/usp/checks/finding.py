@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.request import url2pathname
 
 from usp._base.display import excerpt as cut
@@ -185,8 +185,7 @@ class Baseline:
 
     def __init__(self, folder: Path, known: _Known | None = None) -> None:
         self._folder = folder.resolve()
-        self._known: _Known = known or {}
-        self._left = {at: Counter(abouts) for at, abouts in self._known.items()}
+        self._known: _Known = known or {}  # without those that were left out
         self.left_out = 0
 
     @classmethod
@@ -211,13 +210,19 @@ class Baseline:
     @classmethod
     def parse(cls, content: bytes, path: str | os.PathLike[str]) -> Baseline:
         """Return the baseline of a file with this content; raises ``ValueError`` like :meth:`read`."""
+        known: _Known = {}
         try:
-            known: _Known = {}
-            for at, abouts in _entries(json.loads(content)):
-                known.setdefault(at, Counter()).update(abouts)
-        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+            read = json.loads(content)
+            is_right = read["version"] == VERSION
+            for sitemap, rules in read["findings"].items():
+                for code, abouts in rules.items():
+                    is_right &= all(type(count) is int and count >= 0 for count in abouts.values())
+                    known.setdefault((sitemap, ALIASES.get(code, code)), Counter()).update(abouts)
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+            is_right = False
+        if not is_right:
             reason = "is not a baseline of usp check, as --write-baseline writes it"
-            raise ValueError(f"{os.fspath(path)!r} {reason}") from error
+            raise ValueError(f"{os.fspath(path)!r} {reason}")
         return cls(Path(path).parent, known)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -249,19 +254,21 @@ class Baseline:
                 if known[: at + 1] and not (self._folder / known[: at + 1]).is_dir()
             )
             if found:
-                before = found.most_common(1)[0][0]
-                self._known = _moved(self._known, before, name)
-                self._left = _moved(self._left, before, name)
+                was = found.most_common(1)[0][0]
+                self._known = {
+                    (name + at.removeprefix(was) if at.startswith(was) else at, code): abouts
+                    for (at, code), abouts in self._known.items()
+                }
 
     def __len__(self) -> int:
         """Return how many findings are known."""
-        return sum(abouts.total() for abouts in self._known.values())
+        return self.left_out + sum(abouts.total() for abouts in self._known.values())
 
     def new(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield the findings that are not known; of several equal ones, those that are too many."""
         for finding in findings:
             sitemap, kind = self._key(finding)
-            left = self._left.get((sitemap, finding.code), Counter[str]())
+            left = self._known.get((sitemap, finding.code), Counter[str]())
             kind = ANY if ANY in left else kind
             known = min(left[kind], finding.times)
             if known:
@@ -280,7 +287,7 @@ class Baseline:
         roots = tuple(self._whole(name) for name in names if name.endswith("/"))
         return sum(
             abouts.total()
-            for (sitemap, code), abouts in self._left.items()
+            for (sitemap, code), abouts in self._known.items()
             if code in codes and (sitemap in names or self._whole(sitemap).startswith(roots))
         )
 
@@ -294,14 +301,6 @@ class Baseline:
         return _name(finding.sitemap, self._folder), subject_of(finding)
 
 
-def _moved(known: _Known, before: str, after: str) -> _Known:
-    """Return what is known with the names of a folder's sitemaps as they are now."""
-    return {
-        (after + name.removeprefix(before) if name.startswith(before) else name, code): abouts
-        for (name, code), abouts in known.items()
-    }
-
-
 @lru_cache(maxsize=8)  # findings come sitemap by sitemap
 def _name(url: str, folder: Path) -> str:
     """Return the URL of a sitemap, or the path of a local one from a folder."""
@@ -313,13 +312,3 @@ def _name(url: str, folder: Path) -> str:
     except ValueError:  # on another drive
         return url
     return f"{name}/" if url.endswith("/") else name
-
-
-def _entries(content: Any) -> Iterator[tuple[tuple[str, str], Counter[str]]]:
-    if content["version"] != VERSION:
-        raise ValueError("another version")
-    for sitemap, rules in content["findings"].items():
-        for code, abouts in rules.items():
-            if not all(type(count) is int and count >= 0 for count in abouts.values()):
-                raise ValueError("not a number of findings")
-            yield (sitemap, ALIASES.get(code, code)), Counter(abouts)

@@ -13,7 +13,6 @@ from bisect import bisect
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import time
-from decimal import Decimal, InvalidOperation
 from html.entities import html5
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -79,6 +78,7 @@ _BROKEN = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _ESCAPED = re.compile(r"[^!#$%&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~]+")
 _DAY_OR_MONTH = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}\b")
 _MONTHS = 12
+_PRIORITY = re.compile(r"0*+(?:\.[0-9]++|(?<=0)\.?|1(?:\.0*+)?)")
 _REACH = 60  # blanks that are removed with an element
 
 
@@ -364,11 +364,7 @@ def _fixed_frequency(text: str) -> str:
 
 def _fixed_priority(text: str) -> str:
     number = text.strip(_AROUND).replace(",", ".")
-    try:
-        is_right = 0 <= Decimal(number) <= 1
-    except InvalidOperation:
-        is_right = False
-    return number if is_right else text
+    return number if _PRIORITY.fullmatch(number) else text
 
 
 _FIXED: Mapping[str, tuple[str, Callable[[str], str]]] = {
@@ -433,10 +429,8 @@ class FixedDocument:
                 yield from (f"+{one}" for one in now)
                 continue
             for one in moved:
-                before, after = (
-                    old[max(0, one.start - _NEAR) : one.start],
-                    old[one.end : one.end + _NEAR],
-                )
+                before = old[max(0, one.start - _NEAR) : one.start]
+                after = old[one.end : one.end + _NEAR]
                 for sign, inside in (("-", old[one.start : one.end]), ("+", one.text)):
                     yield f"{sign}…{f'{before}{inside}{after}'.replace(chr(10), ' ')}…"
 
