@@ -29,10 +29,8 @@ from usp.checks.robots_access import Robots
 from usp.web_client.abstract_client import AbstractWebClient, failure_reason
 
 if TYPE_CHECKING:
-    from usp._base.reason import Reason
     from usp.checks.finding import Hit
     from usp.checks.page_columns import Listed
-    from usp.objects.exchange import Exchange
     from usp.options import CrawlOptions
 
 MOST_HOSTS = 20  # hosts whose robots.txt is fetched; a sitemap may list thousands
@@ -172,9 +170,8 @@ class PageHeadParser(HeadParser):
         """Keep titles, and remember whether there is any other text."""
         inside = self._inside or self._heading
         if inside in ("title", "h1") and len(self.titles.get(inside, "")) < _LONGEST_TITLE:
-            self.titles[inside] = self.titles.get(inside, "") + " ".join(
-                decode_text(raw[:_LONGEST_TITLE], ignore).split()
-            )
+            words = decode_text(raw[:_LONGEST_TITLE], ignore).split()
+            self.titles[inside] = self.titles.get(inside, "") + " ".join(words)
         self.has_content |= self.has_body and not self._inside and not raw.isspace()
 
     def end(self, name: str) -> None:
@@ -218,12 +215,8 @@ class FetchedPage:
         self.listed = listed
         self.url, self.name = url or listed.url, name
         self._received = result if isinstance(result, Received) else None
-        self.failure: Reason | None = None
-        if isinstance(result, Received):
-            self.exchange: Exchange | None = result.document.exchange
-        else:
-            self.exchange = result.exchange
-            self.failure = failure_reason(result.error)
+        self.exchange = result.exchange if isinstance(result, Failed) else result.document.exchange
+        self.failure = failure_reason(result.error) if isinstance(result, Failed) else None
         self.status = None if self.exchange is None else self.exchange.status
         final = self.url if self.exchange is None else self.exchange.final_url
         self.leads_to = None if same_page(final, self.url) else final
@@ -293,10 +286,10 @@ class FetchedPage:
         links = (link for value in self._headers("link") for link in parse_header_links(value))
         named = (one["url"] for one in links if "canonical" in one.get("rel", "").lower().split())
         found = map(self._resolved, (*self.head.canonicals, *filter(None, named)))
-        by_page = {
-            normal_url(url.partition("#")[0]): url for url in reversed([*filter(None, found)])
-        }
-        return list(by_page.values())[::-1]
+        by_page: dict[str, str] = {}
+        for url in filter(None, found):
+            by_page.setdefault(normal_url(url.partition("#")[0]), url)
+        return list(by_page.values())
 
     @property
     def alternates(self) -> Mapping[str, str]:
