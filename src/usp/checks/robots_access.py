@@ -49,7 +49,7 @@ _SHORT = 2  # characters; the beginning of a path says something from here on
 
 
 class RobotRules(NamedTuple):
-    """What decides for one robot, the URLs to ask about, and how many wildcards those are tried with."""
+    """What decides for one robot, the URLs to ask about, and how many wildcards its rules have."""
 
     protego: Protego
     suspects: re.Pattern[str] | None
