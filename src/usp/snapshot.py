@@ -181,7 +181,6 @@ def _with_scheme(snapshot: OpenSnapshot, site: str) -> str:
 
 
 def _only_site(path: Path, sites: list[str]) -> str:
-    """Return the website of a file that has only one."""
     names = {site.partition("://")[2].removeprefix("www.") for site in sites}
     if len(names) == 1:
         return sites[0]
@@ -267,7 +266,6 @@ class Update:
         return self.not_modified + self.identical + self.not_asked
 
     def __str__(self) -> str:
-        """Return the summary on one line."""
         unchecked = f", {self.not_checked} not checked and kept" if self.not_checked else ""
         return (
             f"{self.changed} changed, {self.added} new, {self.removed} removed, "

@@ -228,7 +228,8 @@ def live_line(text: Callable[[], str]) -> Iterator[None]:
     given = [_clearing_line(out, line), _clearing_line(err, line)]
     sys.stdout, sys.stderr = given
     try:
-        yield
+        with repeated(line.draw, _EVERY):
+            yield
     finally:
         sys.stdout, sys.stderr = out, err
         try:
@@ -244,21 +245,19 @@ def can_show() -> bool:
 
 
 class _ProgressText:
-    """Draws the text in a thread, and clears it when something else is written."""
+    """Draws the text, and clears it when something else is written."""
 
     def __init__(self, stream: TextIO, text: Callable[[], str]) -> None:
         self._stream = stream
         self._text = text
         self._lock = threading.RLock()
-        self._over = threading.Event()
-        self._is_shown = False
+        self._is_over = self._is_shown = False
         self._has_room = True  # whether the cursor is at the start of a line
-        threading.Thread(target=self._run, name="usp-live", daemon=True).start()
 
     def end(self) -> None:
         """Clear the line for good."""
-        self._over.set()
         with self._lock:
+            self._is_over = True
             self._clear()
 
     def give_way(self, written: bytes, stream: TextIO) -> None:
@@ -268,20 +267,18 @@ class _ProgressText:
             self._has_room = written.endswith(b"\n")
             _put(written, stream)
 
-    def _run(self) -> None:
-        while not self._over.wait(_EVERY):
-            with self._lock:
-                if self._has_room and not self._over.is_set():
-                    self._draw()
-
-    def _draw(self) -> None:
-        text = _fitting(self._text(), _columns(self._stream) - 1)  # a full line would break
-        if not text:
-            self._clear()
-            return
-        drawn = text if os.environ.get("NO_COLOR") else f"{_DIM}{text}{_PLAIN}"
-        self._write(f"{_CLEAR}{drawn}")
-        self._is_shown = True
+    def draw(self) -> None:
+        """Draw the text as it is now, unless the line is needed for something else."""
+        with self._lock:
+            if self._is_over or not self._has_room:
+                return
+            text = _fitting(self._text(), _columns(self._stream) - 1)  # a full line would break
+            if not text:
+                self._clear()
+                return
+            drawn = text if os.environ.get("NO_COLOR") else f"{_DIM}{text}{_PLAIN}"
+            self._write(f"{_CLEAR}{drawn}")
+            self._is_shown = True
 
     def _clear(self) -> None:
         if self._is_shown:
@@ -293,7 +290,7 @@ class _ProgressText:
             self._stream.write(text)
             self._stream.flush()
         except (OSError, ValueError):  # the terminal is gone; the work is not
-            self._over.set()
+            self._is_over = True
 
 
 def _columns(stream: TextIO) -> int:

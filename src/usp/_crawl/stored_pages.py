@@ -35,12 +35,12 @@ from usp._formats.values import text as text_of
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import RawEntry, given_in, place_among
 from usp.limits import DEFAULT, Limits
-from usp.objects.page_blocks import NodePages, PageList, PickedPages
+from usp.objects.page import NodePages, PageList, PickedPages
 from usp.objects.problem import Problem, ProblemCode, Problems, how_many
 
 if TYPE_CHECKING:
     from usp._base.reason import Reason
-    from usp._formats.xml.raw_entries import Place
+    from usp._formats.abstract_parser import Place
     from usp._store import Document
     from usp.objects.page import PageBlock, SitemapPage
 
@@ -206,7 +206,6 @@ class StoredPages(NodePages):
         return islice(chain.from_iterable(map(pages_of, entries)), self._most)
 
     def _entries(self) -> Iterator[Iterable[Entry]]:
-        """Yield the entries of the document, step by step."""
         # If it is a page, it was requested as a sitemap: otherwise, there would be nothing to read.
         exchange, role = self.document.exchange, Role.HTML_SITEMAP
         parser = DocumentParser(self._base, exchange, role=role, fast=True, limits=self._limits)

@@ -58,7 +58,7 @@ from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebCl
 if TYPE_CHECKING:
     from os import PathLike
 
-    from usp._formats.xml.raw_entries import Place
+    from usp._formats.abstract_parser import Place
     from usp.checks.fetching import FetchedPage
     from usp.checks.ignores import Ignore
     from usp.objects.abstract_sitemap import AbstractSitemap

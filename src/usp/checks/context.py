@@ -43,9 +43,8 @@ from usp.objects.sitemap import (
 
 if TYPE_CHECKING:
     from usp._crawl.stored_pages import Examination
-    from usp._formats.abstract_parser import ChildEntry
+    from usp._formats.abstract_parser import ChildEntry, Place
     from usp._formats.decode import Decoder
-    from usp._formats.xml.raw_entries import Place
     from usp._formats.xml.xml_parser import XmlParser
     from usp.checks.checking import Checking
     from usp.checks.fetching import FetchedPage, OtherRobots
@@ -436,7 +435,7 @@ class BuiltPages:
         return f"{start}{prefix}{quote(path)}"
 
     def _read(self, name: str, listed: Listed) -> tuple[bytes, FetchedPage]:
-        from usp._crawl.given_documents import read_document  # noqa: PLC0415 - few folders are built
+        from usp._crawl.receiver import read_document  # noqa: PLC0415 - few folders are built
         from usp.checks.fetching import FetchedPage  # noqa: PLC0415 - the same
 
         assert self.folder is not None

@@ -22,7 +22,7 @@ from usp._base.urls import urlsplit
 from usp.objects.problem import FailureCode, ProblemCode
 
 if TYPE_CHECKING:
-    from usp._formats.xml.raw_entries import Place
+    from usp._formats.abstract_parser import Place
 
 
 class Severity(StrEnum):

@@ -27,8 +27,7 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
-    from usp._formats.abstract_parser import ChildEntry
-    from usp._formats.xml.raw_entries import Place
+    from usp._formats.abstract_parser import ChildEntry, Place
     from usp.objects.failure_codes import Code
     from usp.objects.problem import Failure
 

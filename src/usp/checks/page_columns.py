@@ -16,7 +16,7 @@ from usp.checks.page_urls import normal, same_page
 
 if TYPE_CHECKING:
     from usp._crawl.stored_pages import ExaminedBlock
-    from usp._formats.xml.raw_entries import Place
+    from usp._formats.abstract_parser import Place
     from usp.checks.context import CheckedSitemap
     from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
     from usp.objects.video import SitemapVideo

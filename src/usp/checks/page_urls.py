@@ -19,7 +19,7 @@ from usp._base.seen_urls import SeenUrls, UrlFingerprints
 from usp._base.urls import BadUrl, HttpUrl, read_url
 
 if TYPE_CHECKING:
-    from usp._formats.xml.raw_entries import Place
+    from usp._formats.abstract_parser import Place
     from usp.checks.page_columns import PageColumns
 
 _ORIGIN = re.compile(r"\n([^/\n]*+//[^/?#\n]*+)")
