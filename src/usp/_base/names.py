@@ -67,9 +67,8 @@ _SOURCES = {  # by module: where its names are from; those of a key with a dot a
         "usp.checks.rules": "RULES",
         "usp.checks.finding": "Baseline Finding Severity",
         "usp.checks.registry": "Group Rule",
-        "usp.checks.node_findings": "findings_of",
         "usp.checks.verdicts": "Color RuleRow Verdict verdict",
-        "usp.checks.checking": "check check_async",
+        "usp.checks.checking": "check check_async findings_of",
     },
     "usp.cli": {"usp.cli.": "cli"},
     "usp.cli.cli": {
