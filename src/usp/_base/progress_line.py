@@ -164,7 +164,8 @@ def shown(progress: Progress, is_idle: Callable[[], bool]) -> Iterator[None]:
 
     Nor beside other progress: there is one line. It is not shown while it ``is_idle``.
     """
-    notebook = _is_notebook()
+    running = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    notebook = hasattr(running, "kernel")  # which runs the cells of a notebook
     if not (notebook or can_show()) or not _ONE.acquire(blocking=False):
         yield
         return
@@ -174,12 +175,6 @@ def shown(progress: Progress, is_idle: Callable[[], bool]) -> Iterator[None]:
             yield
     finally:
         _ONE.release()
-
-
-def _is_notebook() -> bool:
-    """Return whether this process runs the cells of a notebook."""
-    running = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return hasattr(running, "kernel")
 
 
 @contextmanager

@@ -106,10 +106,16 @@ class SnapshotRecorder:
 
     def before_end(self) -> bool:
         """Write what is left; return whether the new file is to replace what is there."""
-        if self.file.path.exists() and not lists_pages(self._top.tree()):
+        if not self.file.path.exists():
+            return True
+        tree = self._top.tree()
+        nodes = (tree, *tree.all_sitemaps())
+        # What was skipped may have some.
+        skips = any(isinstance(node, AbstractIndexSitemap) and node.skipped for node in nodes)
+        has_pages = skips or next(tree.all_pages(), None) is not None
+        if not has_pages:
             log.warning("No pages were found: %s was left as it was", self.file.path)
-            return False
-        return True
+        return has_pages
 
     def close(self, *, keep: bool) -> None:
         """Wait for the thread; ``keep`` what was written, or leave everything as it was."""
@@ -120,13 +126,6 @@ class SnapshotRecorder:
                     raise self._error
                 if self.before_end():
                     self.file.finish(self.facts())
-
-
-def lists_pages(tree: AbstractSitemap) -> bool:
-    """Return whether there is a page in a tree, or a sitemap that was skipped and may have some."""
-    nodes = (tree, *tree.all_sitemaps())
-    skips = any(isinstance(node, AbstractIndexSitemap) and node.skipped for node in nodes)
-    return skips or next(tree.all_pages(), None) is not None
 
 
 def save(fetched: Fetched | None, path: str | os.PathLike[str]) -> None:

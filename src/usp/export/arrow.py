@@ -163,7 +163,13 @@ def _batch(blocks: Sequence[_Given], names: tuple[str, ...]) -> Any:
 
 def _from_texts(blocks: Sequence[_Given], names: tuple[str, ...], count: int) -> dict[str, Any]:
     pa = pyarrow()
-    values = {name: _blank(count, name) for name in names}
+    kinds = {name: ALL_COLUMNS[name].kind for name in names}
+    values = {
+        name: pa.repeat(pa.scalar(NOTHING[kind]), count)
+        if kind in NOTHING
+        else pa.nulls(count, arrow_type(ALL_COLUMNS[name]))
+        for name, kind in kinds.items()
+    }
     given = [(len(urls), fields) for _, urls, fields in blocks if isinstance(fields, dict)]
     texts = {
         name: pa.concat_arrays([fields.get(name, pa.repeat("", most)) for most, fields in given])
@@ -177,13 +183,6 @@ def _from_texts(blocks: Sequence[_Given], names: tuple[str, ...], count: int) ->
     if "lastmod" in texts:
         values["lastmod"], values["lastmod_precision"] = read_dates(texts["lastmod"])
     return values
-
-
-def _blank(count: int, name: str) -> Any:
-    pa, spec = pyarrow(), ALL_COLUMNS[name]
-    if spec.kind in NOTHING:
-        return pa.repeat(pa.scalar(NOTHING[spec.kind]), count)
-    return pa.nulls(count, arrow_type(spec))
 
 
 # Arrays of values: of objects, and of texts as documents write them ---------------------------------
