@@ -76,7 +76,7 @@ def has_url(text: str) -> bool:
 LLMS_TXT = "llms.txt"
 """The path of a list of links in Markdown, below that of the website or of a part of it."""
 
-_TITLE = re.compile(r"^\s{0,3}#(?:\s|$)", re.MULTILINE)
+_TITLE = re.compile(r"^\s{0,3}#(?:\s|$)|^\S[^\n]*+\n=++[ \t]*+$", re.MULTILINE)
 _LISTED_LINK = re.compile(r"^[ \t]*+[-*+][ \t]++\[[^\n]*?\]\(", re.MULTILINE)
 
 

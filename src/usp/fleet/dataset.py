@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -135,14 +136,14 @@ class Dataset:
         with self.store.words():
             if name in self._tables:
                 if update:
-                    self._tables[name].update_incremental()
+                    self.store.repeated(self._tables[name].update_incremental)
             else:
                 self._tables[name] = self._opened(name)
         return self._tables[name]
 
     def _opened(self, name: str, options: dict[str, str] | None = None) -> Any:
         path, given = self.store.path(name), options or self.store.options
-        return deltalake().DeltaTable(path, storage_options=given)
+        return self.store.repeated(partial(deltalake().DeltaTable, path, storage_options=given))
 
     def columns(self, table: str) -> list[str]:
         """Return the names of the columns that a table has."""
