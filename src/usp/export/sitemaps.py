@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["SITEMAP_COLUMNS", "SITEMAP_FORMATS", "sitemap_rows", "write_sitemaps"]
 
-_NUMBERS = {"status": "int32", "bytes": "int64", "pages": "int64", "problems": "int64"}
-SITEMAP_COLUMNS: Mapping[str, Kind] = {
-    name: Kind.WHOLE if name in _NUMBERS else Kind.TEXT for name in names.SITEMAP_COLUMNS
+_TYPES = {"status": "int32", "bytes": "int64", "pages": "int64", "problems": "int64"}
+SITEMAP_COLUMNS: Mapping[str, str] = {
+    name: _TYPES.get(name, "string") for name in names.SITEMAP_COLUMNS
 }
-"""Every column with the kind of its values."""
+"""Every column with its Arrow type."""
 
 
 def sitemap_rows(
@@ -129,7 +129,8 @@ def write_sitemaps(
         elif form == "parquet":
             _write_parquet(chosen, stream, tuple(kinds))
         else:
-            write_rows(chosen, stream, form, kinds)
+            words = {name: Kind.WHOLE if name in _TYPES else Kind.TEXT for name in kinds}
+            write_rows(chosen, stream, form, words)
 
 
 def _write_text(rows: Iterable[Sequence[Any]], out: IO[bytes], names: Sequence[str]) -> None:
@@ -143,7 +144,7 @@ def _write_parquet(rows: Iterable[Sequence[Any]], out: IO[bytes], names: Sequenc
     pa = pyarrow()
     columns = dict(zip(names, zip(*rows, strict=True), strict=False)) or dict.fromkeys(names, ())
     arrays = {
-        name: pa.array(column, _NUMBERS[name]) if name in _NUMBERS else texts_array(column)
+        name: pa.array(column, _TYPES[name]) if name in _TYPES else texts_array(column)
         for name, column in columns.items()
     }
     pyarrow(".parquet").write_table(pa.table(arrays), out, compression="zstd", use_dictionary=False)
