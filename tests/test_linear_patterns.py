@@ -29,7 +29,6 @@ from usp._formats.decode import Decoder
 from usp._formats.document import DocumentParser, Role
 from usp._formats.xml import blocks, cut, references
 from usp.checks import context, robots_access
-from usp.cli import errors
 from usp.helpers import html_unescape_strip, is_http_url, parse_iso8601_date
 
 CALLS: dict[str, Callable[[re.Pattern[Any], Any], object]] = {
@@ -84,7 +83,6 @@ MADE: dict[str, Callable[[], list[re.Pattern[str]]]] = {
     "usp._formats.xml.references._blanks": lambda: [*map(references._blanks, ("", "\0\ufeff"))],
     "usp._formats.document._end_of": lambda: [document._end_of("urlset")],
     "usp._crawl.stored_pages._tag_of": lambda: [stored_pages._tag_of("image:loc")],
-    "usp.cli.errors._naming": lambda: [errors._naming("www.example.org")],
     "usp._base.display._addresses_at": lambda: [display._addresses_at("https://www.example.org/")],
     "usp._base.filters.compiled": lambda: [  # those that begin with re: are the caller's own
         usp._base.filters.compiled("include", glob)
@@ -103,7 +101,6 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_entry": {"findall"},
     "_end_of": {"search", "split"},
     "_end_tag": {"search"},
-    "_naming": {"search"},
     "_tag_of": {"finditer"},
     "_compiled": {"search"},
     "of_host": {"match"},

@@ -149,7 +149,6 @@ class Content:
             self._add_columns(zip(*block.rows(), strict=True))
 
     def _add_places(self, urls: Sequence[str]) -> None:
-        """Count hosts and sections."""
         folders = folder_counts(urls)
         hosts: Counter[str] = Counter()
         for folder, count in folders.items():

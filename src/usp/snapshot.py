@@ -122,7 +122,6 @@ class Update:
         return self.not_modified + self.identical + self.not_asked
 
     def __str__(self) -> str:
-        """Return the summary on one line."""
         unchecked = f", {self.not_checked} not checked and kept" if self.not_checked else ""
         return (
             f"{self.changed} changed, {self.added} new, {self.removed} removed, "

@@ -11,7 +11,7 @@ from rich.console import Console
 import usp
 from usp._base.display import counted
 from usp.checks import verdict
-from usp.cli.treeview import ReadTree, tree_view
+from usp.cli.treeview import TreeView
 from usp.cli.treeview import summary as summary_lines
 from usp.objects.sitemap import IndexWebsiteSitemap, IndexXMLSitemap, InvalidSitemap
 from usp.report import html, summarise
@@ -65,7 +65,7 @@ def test_the_numbers_are_the_same_everywhere(serve, name):
     assert f">{shown}<" in repr_html(tree)
     said = str(verdict(tree))
     assert said in unescape(repr_html(tree))
-    assert said == str(summary_lines(ReadTree(tree).wrong)[0])
+    assert said == str(summary_lines(TreeView(tree).wrong)[0])
     assert said.partition(": ")[2] in unescape(html(tree))
     found = list(usp.check(tree))
     total, errors = (
@@ -86,7 +86,7 @@ def totals_line(tree):
     """Return the line with the totals."""
     return next(
         str(line)
-        for line in summary_lines(ReadTree(tree).wrong)
+        for line in summary_lines(TreeView(tree).wrong)
         if re.search(" pages? in ", str(line))
     )
 
@@ -103,7 +103,7 @@ def test_the_tree_and_the_report_have_the_same_first_and_last_day(capsys):
     node = dated("2017", "2018-05", "2019-12-31T10:00:00Z", "never")
     row = summarise(node).sitemaps[0]
     assert (row.first, row.last) == ("2017-01-01", "2019-12-31")
-    Console(file=sys.stdout, width=200).print(tree_view(ReadTree(node)))
+    Console(file=sys.stdout, width=200).print(TreeView(node).drawn())
     assert "4 pages, 2017-01-01 to 2019-12-31" in capsys.readouterr().out
 
 

@@ -72,7 +72,11 @@ _SOURCES = {  # by module: where its names are from; those of a key with a dot a
         "usp.checks.checking": "check check_async",
     },
     "usp.cli": {"usp.cli.": "cli"},
-    "usp.cli.cli": {"usp": "__version__", "usp.cli.commands.": "ls_cmd=cmd_ls"},
+    "usp.cli.cli": {
+        "argparse": "ArgumentParser",
+        "usp": "__version__",
+        "usp.cli.commands.": "ls_cmd=cmd_ls",
+    },
     "usp.fetch_parse": {
         "decimal": "Decimal InvalidOperation",
         "collections": "OrderedDict",

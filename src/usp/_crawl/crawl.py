@@ -34,10 +34,10 @@ from usp._crawl.orders import (
     NoNetwork,
     NotRequested,
     Received,
+    TreeSlot,
 )
 from usp._crawl.schedule import Schedule
 from usp._crawl.stored_pages import StoredPages
-from usp._crawl.tree_slots import TreeSlot
 from usp._formats.document import Role
 from usp._formats.html import header_links, is_sitemap_page
 from usp.options import CrawlOptions
@@ -323,7 +323,6 @@ class Crawl:
         return replace(result, probe=replace(probe, children=(), left_out=left_out))
 
     def _events_of(self, order: FetchOrder, result: Received | Failed) -> Iterator[events.Event]:
-        """Yield the events for the result of a document."""
         url, tries = order.url, order.attempt
         if isinstance(result, Failed):
             code = failure_reason(result.error).code
@@ -402,18 +401,15 @@ class Crawl:
             self._advancing = False
 
     def _look_further(self) -> bool:
-        """Return whether anything more is wanted, now that everything is decided."""
         return self.roots is not None and self.ending is None and self.roots.want_more()
 
     def _request_known_paths(self) -> None:
-        """Request the known paths that nothing before them declares."""
         later, self._later = self._later, []
         for slot in later:
             if self.roots is None or not self.roots.is_declared(slot):
                 slot.order = self._request(slot)
 
     def _finish(self, slot: TreeSlot) -> None:
-        """Count the pages of a slot, and leave out those beyond the limit."""
         most = self.limits.pages
         pages = slot.received.probe.pages if slot.received else None
         self._decided.append(slot)

@@ -314,6 +314,5 @@ class Schedule:
         heapq.heappush(self._later, (until, self._count, host))
 
     def _unpark(self, host: _HostQueue) -> None:
-        """Make as many documents of a host available again as it has room for."""
         for _ in range(min(host.most - host.active, len(host.parked))):
             heapq.heappush(self._ready, heapq.heappop(host.parked))

@@ -205,7 +205,6 @@ class StoredPages(NodePages):
         return islice(chain.from_iterable(map(pages_of, entries)), self._most)
 
     def _entries(self) -> Iterator[Iterable[Entry]]:
-        """Yield the entries of the document, step by step."""
         # If it is a page, it was requested as a sitemap: otherwise, there would be nothing to read.
         exchange, role = self.document.exchange, Role.HTML_SITEMAP
         parser = DocumentParser(self._base, exchange, role=role, fast=True, limits=self._limits)
@@ -433,7 +432,6 @@ def _tag_of(element: str) -> re.Pattern[str]:
 
 
 def _tags(text: str, tag: str) -> Iterator[int]:
-    """Yield where a tag begins in a text."""
     at, length = text.find(tag), len(tag)
     while at >= 0:
         if text[at + length : at + length + 1] in _AFTER_NAME:

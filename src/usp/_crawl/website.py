@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Any
 from usp._base.display import counted, get_logger
 from usp._base.urls import without_fragment, without_login
 from usp._crawl.child_filter import refuse, without_fragments
-from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
-from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
+from usp._crawl.orders import (
+    FetchOrder,
+    HostGivenUp,
+    NotRequested,
+    Received,
+    TreeSlot,
+    failure_of,
+    node_for,
+    slots_from,
+)
 from usp._formats.document import Role
 from usp._formats.plain_text import LLMS_TXT
 from usp.exceptions import SitemapException
@@ -40,44 +48,21 @@ if TYPE_CHECKING:
     from usp.options import CrawlOptions
 
 
-KNOWN_SITEMAP_PATHS = (
-    "sitemap.xml",
-    "sitemap_index.xml",
-    "wp-sitemap.xml",
-    "sitemap-index.xml",
-    "sitemaps.xml",
-    "sitemap1.xml",
-    "sitemap.txt",
-    "sitemap.xml.gz",
-    "sitemap_index.xml.gz",
-    "sitemap-index.xml.gz",
-    ".sitemap.xml",
-    "sitemap",
-    "sitemap/sitemap-index.xml",
-    "admin/config/search/xmlsitemap",
-    "sitemap_news.xml",
-    "sitemap-news.xml",
-    "news-sitemap.xml",
-    "sitemap_news.xml.gz",
-    "sitemap-news.xml.gz",
-)
+_KNOWN = """
+    sitemap.xml sitemap_index.xml wp-sitemap.xml sitemap-index.xml sitemaps.xml sitemap1.xml
+    sitemap.txt sitemap.xml.gz sitemap_index.xml.gz sitemap-index.xml.gz .sitemap.xml sitemap
+    sitemap/sitemap-index.xml admin/config/search/xmlsitemap sitemap_news.xml sitemap-news.xml
+    news-sitemap.xml sitemap_news.xml.gz sitemap-news.xml.gz"""
+KNOWN_SITEMAP_PATHS = tuple(_KNOWN.split())
 """Known paths in the order in which they are tried: the most usual and the most general first."""
 
 _UNPUBLISHED_SITEMAP_PATHS = set(KNOWN_SITEMAP_PATHS)
 """Where sitemaps are looked for without being declared anywhere; programs may add to it."""
 
-HTML_SITEMAP_PATHS = (
-    "sitemap.html",
-    "sitemap/",
-    "site-map",
-    "site-map/",
-    "sitemap.htm",
-    "site-map.html",
-    "sitemap.php",
-    "sitemap.aspx",
-    "html-sitemap",
-    "pages/sitemap",
-)
+_HTML = """
+    sitemap.html sitemap/ site-map site-map/ sitemap.htm site-map.html sitemap.php sitemap.aspx
+    html-sitemap pages/sitemap"""
+HTML_SITEMAP_PATHS = tuple(_HTML.split())
 """Known paths of HTML sitemaps, apart from ``sitemap``, which comes with those above."""
 
 

@@ -134,7 +134,6 @@ class _Zstd:
 
 
 def _standard(library: Any, dictionary: bytes = b"") -> Callable[[], Any]:
-    """Return the decompressors of the standard library's module, or of its backport."""
     options = {library.DecompressionParameter.window_log_max: _WINDOW_LOG}
     known = library.ZstdDict(dictionary) if dictionary else None
     return functools.partial(library.ZstdDecompressor, zstd_dict=known, options=options)
@@ -162,7 +161,6 @@ def zstd_frames(dictionary: bytes = b"") -> Callable[[], Any] | None:
 
 
 def _decompressor(name: str) -> _Brotli | _Zstd | None:
-    """Return a decompressor for an encoding, if a library for it is installed."""
     kinds = _LIBRARIES.get(name, {})
     return next((kinds[module](found) for module in kinds if (found := _library(module))), None)
 

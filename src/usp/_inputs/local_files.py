@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 from usp._base.files import is_ready, open_pipe
 from usp._base.reason import Reason
 from usp._base.urls import MEDIA, unquote, url_parts
-from usp._crawl.given_documents import parse_document, parse_file
+from usp._crawl.receiver import parse_document, parse_file
 from usp._formats.decode import Decoder
 from usp._formats.document import Role
 from usp._formats.html import PAGE_START

@@ -330,7 +330,6 @@ def _with_scheme(snapshot: OpenSnapshot, site: str) -> str:
 
 
 def _only_site(path: Path, sites: list[str]) -> str:
-    """Return the website of a file that has only one."""
     names = {site.partition("://")[2].removeprefix("www.") for site in sites}
     if len(names) == 1:
         return sites[0]

@@ -162,7 +162,7 @@ class BuiltPages:
         return f"{start}{prefix}{quote(path)}"
 
     def _read(self, name: str, listed: Listed) -> tuple[bytes, FetchedPage]:
-        from usp._crawl.given_documents import read_document  # noqa: PLC0415 - few folders are built
+        from usp._crawl.receiver import read_document  # noqa: PLC0415 - few folders are built
         from usp.checks.fetching import FetchedPage  # noqa: PLC0415 - the same
 
         assert self.folder is not None

@@ -18,7 +18,6 @@ import rich_click as click
 
 from usp._base.display import printable
 from usp._base.files import is_pipe
-from usp.cli.command import is_for_people
 from usp.cli.errors import messages
 
 if TYPE_CHECKING:
@@ -137,6 +136,11 @@ def _fitting(text: Text) -> Text:
         room, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     return type(text)("\n".join(wrapper.wrap(text.plain)), style=text.style)
+
+
+def is_for_people() -> bool:
+    """Return whether the standard output is a terminal, or is to look like one."""
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def has_colors() -> bool:

@@ -14,8 +14,8 @@ from usp._base.dates import as_written, in_utc
 from usp._base.filters import FOR_SITEMAPS, for_sitemaps, is_regular
 from usp._base.seen_urls import SeenUrls
 from usp.matching import Ranking
-from usp.mcp.tool_call import CancelToken, ToolCall, ToolContext
-from usp.mcp.tool_values import (
+from usp.mcp.tool_call import (
+    CancelToken,
     Cursor,
     Limit,
     ListResult,
@@ -25,6 +25,8 @@ from usp.mcp.tool_values import (
     SiteUrl,
     Text,
     Texts,
+    ToolCall,
+    ToolContext,
     ToolValue,
     clean,
     optional,

@@ -16,7 +16,7 @@ from click.exceptions import Exit
 
 from usp._base.display import counted
 from usp.cli import options
-from usp.cli.command import MORE
+from usp.cli.cli import MORE
 from usp.cli.errors import PARTIAL, hint_of, messages, remedy
 from usp.cli.option_values import Choice, SampleSize, bad_value, new_path, value_of
 from usp.cli.output import has_colors, painted, write_text

@@ -83,7 +83,7 @@ def _show(output: Path | None, *, later: bool, is_opened: bool) -> None:
     import requests
 
     from usp._demo import demo_site
-    from usp.cli.treeview import ReadTree, summary, tree_view
+    from usp.cli.treeview import TreeView, summary
     from usp.options import DEFAULT_CONCURRENCY
     from usp.report import write_report
     from usp.tree import sitemap_tree_for_homepage
@@ -93,15 +93,15 @@ def _show(output: Path | None, *, later: bool, is_opened: bool) -> None:
         session.trust_env = False  # a proxy cannot reach this machine
         client = RequestsWebClient(session=session, max_concurrent_requests=DEFAULT_CONCURRENCY)
         tree = sitemap_tree_for_homepage(url, client)
-    read = ReadTree(tree)
+    view = TreeView(tree)
     more = [] if is_opened else ["HTML report: usp demo --open shows one"]
     if output is not None:
         write_report(tree, output)
         more = [f"HTML report: {output}"]
     show(
-        tree_view(read),
+        view.drawn(),
         "",
-        *summary(read.wrong),
+        *summary(view.wrong),
         *more,
         "Next, try a real site: usp tree -p example.org",
     )

@@ -14,9 +14,8 @@ import rich_click as click
 import usp
 from usp._base.display import did_you_mean
 from usp.cli import options
-from usp.cli.command import is_for_people
 from usp.cli.commands import COMMANDS
-from usp.cli.output import has_colors, write_text
+from usp.cli.output import has_colors, is_for_people, write_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -66,22 +65,12 @@ def command(ctx: click.Context, topic: str | None) -> None:
         parent = ctx.parent or ctx
         with click.Context(COMMANDS[topic], parent, topic) as about:
             click.echo(about.get_help())
-    elif _is_rule(topic):
-        ctx.invoke(COMMANDS["rule"], names=(topic,), form=None, output=None)
     else:
-        hint = did_you_mean(topic, [*topics(), *COMMANDS]) or "'usp help' lists all topics"
-        raise click.UsageError(f"unknown topic {topic!r}; {hint}")
-
-
-def _is_rule(topic: str) -> bool:
-    """Return whether a topic is the code or the name of rules."""
-    from usp.checks.registry import rules_named
-    from usp.checks.rules import RULES
-
-    try:
-        return bool(rules_named(RULES, topic))
-    except ValueError:
-        return False
+        try:
+            ctx.invoke(COMMANDS["rule"], names=(topic,), form=None, output=None)
+        except click.BadParameter:  # it is no rule
+            hint = did_you_mean(topic, [*topics(), *COMMANDS]) or "'usp help' lists all topics"
+            raise click.UsageError(f"unknown topic {topic!r}; {hint}") from None
 
 
 @functools.cache

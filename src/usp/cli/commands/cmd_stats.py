@@ -134,13 +134,11 @@ def _parts(stats: dict[str, Any]) -> Iterator[RenderableType]:
 def _failures(failures: list[dict[str, Any]]) -> Iterator[RenderableType]:
     from rich.text import Text
 
-    from usp.cli.commands.cmd_crawl import command as crawl
-
     if failures:
         yield Text("Failures", "bold")
     for failure in failures:
         known = failure["remedy"] is not None  # else the code is not one of ours
-        what = {"remedy": remedy(failure["code"], crawl)} if known else {}
+        what = {"remedy": remedy(failure["code"], of_fleet=True)} if known else {}
         yield Text(printable(failure_line(failure | what)))
 
 

@@ -93,13 +93,13 @@ def command(
             how: dict[str, Any] = {"depth": levels, "count": not no_count, "problems": problems}
             write_text(tree_json(tree, **how), output)
         else:
-            from usp.cli.treeview import ReadTree, summary, tree_view
+            from usp.cli.treeview import TreeView, summary
 
             checked = True if problems else False if no_count else None
-            read = ReadTree(tree, checked, progress.reading(tree.sitemap_count()))
-            parts.append(tree_view(read, everything=everything, depth=levels, count=not no_count))
+            view = TreeView(tree, checked, progress.reading(tree.sitemap_count()))
+            parts.append(view.drawn(everything=everything, depth=levels, count=not no_count))
             if not no_count:
-                parts += ["", *summary(read.wrong)]
+                parts += ["", *summary(view.wrong)]
     if parts:
         show(*parts, output=output)
     messages.wrote(output, tree.sitemap_count(), "sitemap")
