@@ -24,14 +24,7 @@ from usp._base.filters import is_regular
 from usp._base.reason import Reason
 from usp._base.recrawl_policy import RecrawlPolicy, Rhythm, SitemapHints
 from usp._base.urls import read_url, with_login
-from usp._crawl.orders import (
-    Failed,
-    Fetched,
-    FetchOrder,
-    FinalResult,
-    HasEarlierResults,
-    Received,
-)
+from usp._crawl.orders import Failed, Fetched, FetchOrder, FinalResult, HasEarlierResults, Received
 from usp._crawl.stored_pages import StoredPages
 from usp._formats.document import Role
 from usp._http.flow import Conditions, conditions_of
