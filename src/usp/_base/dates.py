@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 MAX_REMEMBERED = 100  # maximum length of texts that are cached
 _remembered = lru_cache(maxsize=1 << 13)  # dates repeat, within a sitemap most of all
 
-PRECISIONS = ("year", "month", "day", "minute", "second", "fraction")
-"""The precisions of dates, from the coarsest to the finest."""
-
 _MAX_LENGTH = 100  # characters, blanks around it aside
 
 _AFTER_DAY = ("T", "", " ")
@@ -495,7 +492,7 @@ def known_utc_text(text: str) -> str | None:
 
 @_remembered
 def precision_of_text(text: str) -> str | None:
-    """Return how exactly a date is written, one of :data:`PRECISIONS`; None if it is not a date."""
+    """Return how exactly a date is written, from ``year`` to ``fraction``; None if it is not a date."""
     if known_date(text) is None:
         return None
     text = text.strip()

@@ -83,17 +83,13 @@ class Progress:
     ) -> Iterator[T]:
         """Yield pages, or what has some, and count them."""
         for item in items:
-            self.add_pages(pages_in(item))
+            self.pages += pages_in(item)
             yield item
-
-    def add_pages(self, number: int) -> None:
-        """Count pages."""
-        self.pages += number
 
     def checked(self, pages: int) -> None:
         """Count pages that were checked."""
         self.doing = "checking"
-        self.add_pages(pages)
+        self.pages += pages
 
     def reading(self, most: int) -> Callable[[], None]:
         """Return a function to call for each of so many sitemaps when it has been read."""
