@@ -26,9 +26,9 @@ from usp._crawl.website import (
     tree_of,
     website_search,
 )
-from usp._snapshot.recorded_responses import damaged, recorded_body
+from usp._snapshot.recorded_responses import ThirdPartyRecords, damaged, recorded_body
 from usp._snapshot.snapshot_entries import Entry, key_of
-from usp._snapshot.snapshot_file import merged_limits
+from usp._snapshot.snapshot_file import OpenSnapshot, merged_limits
 from usp._snapshot.warc import DamagedRecord, WarcRecord
 from usp._store import Document
 from usp.exceptions import SitemapException, SnapshotError
@@ -42,8 +42,6 @@ from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse, f
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from usp._snapshot.recorded_responses import ThirdPartyRecords
-    from usp._snapshot.snapshot_file import OpenSnapshot
     from usp.objects.exchange import Exchange
 
 log = get_logger("usp.snapshot")

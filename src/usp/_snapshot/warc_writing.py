@@ -31,14 +31,13 @@ from usp._base.urls import BadUrl, quote, read_url
 from usp._http.encodings import is_decoded
 from usp._http.flow import phrase
 from usp._snapshot.recorded_responses import opened
-from usp._snapshot.warc import GZIP, SEPARATOR, DamagedRecord, WarcRecord
+from usp._snapshot.warc import GZIP, SEPARATOR, DamagedRecord, WarcFile, WarcRecord
 from usp.exceptions import SnapshotError
 from usp.objects.exchange import Exchange, Hop
 
 if TYPE_CHECKING:
     from usp._formats.document import Role
     from usp._snapshot.snapshot_entries import Entry
-    from usp._snapshot.warc import WarcFile
     from usp._store import Document
 
 ENTRY = "urn:usp:entry:"  # the targets of entries whose documents have another one begin so

@@ -25,10 +25,9 @@ from usp._base.display import printable
 from usp._base.files import replacing
 from usp._formats.batches import read_frequency, read_priority
 from usp.export.schema import ALL_COLUMNS, NOTHING, OF_URLS, Kind, row_values
-from usp.objects.extensions import Table
+from usp.objects.extensions import FieldSpec, Table
 
 if TYPE_CHECKING:
-    from usp.objects.extensions import FieldSpec
     from usp.objects.page import PageBlock
     from usp.selection import Blocks
 
