@@ -215,16 +215,15 @@ def _listed(result: Received | Failed) -> set[str]:
 class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
     """Writes the next state of a snapshot: what has changed anew, and the rest as it was.
 
-    It ``trusts`` what indexes say about dates. ``counts`` are how many documents were what,
-    ``received`` and ``saved`` the bytes of bodies. ``kept`` are the URLs of documents that failed, or
-    have lost their pages or most of their sitemaps since the last update, and whose last good
-    responses are kept. ``refused`` are those of them that were answered, but not with the document,
-    ``shrunk`` what became of those that have suddenly lost what they had. ``keeps`` is whether a limit
-    may end this crawl that did not end the recorded one; then what it leaves out is kept, too.
+    ``counts`` are how many documents were what, ``received`` and ``saved`` the bytes of bodies.
+    ``kept`` are the URLs of documents that failed, or have lost their pages or most of their sitemaps
+    since the last update, and whose last good responses are kept. ``refused`` are those of them that
+    were answered, but not with the document, ``shrunk`` what became of those that have suddenly lost
+    what they had.
 
-    If more of the pages are ``gone_pages`` than may be, nothing is replaced unless that is to be
-    ``accept``ed. ``unread_pages`` is the same of more than half of the pages that were read now,
-    without those that are kept.
+    If more of the pages are ``gone_pages`` than may be, nothing is replaced unless that is accepted.
+    ``unread_pages`` is the same of more than half of the pages that were read now, without those that
+    are kept.
     """
 
     def __init__(
@@ -247,6 +246,7 @@ class UpdateRecorder(SnapshotRecorder, HasEarlierResults):
         chosen = with_recorded(before, replace(given, record=None), own, known)
         self.search = replace(search_in(before, None, chosen), record=self.begin)
         limits, then = chosen.effective_limits, before.options.limits
+        # What is left out by a limit that did not end the recorded crawl is kept, too.
         self._keeps = limits != merged_limits(max, limits, then or DEFAULT)
         # Limits that are lower than before are for this update only.
         chosen = self.search.options
