@@ -247,19 +247,12 @@ class Sections:
         """Count pages by the URLs of their folders; see :func:`folder_counts`."""
         for folder, count in folders.items():
             self._counts[first_folders(folder)] += count
-        if len(self._counts) > self._most:
-            self._merge_rare(second=True)
-        if len(self._counts) > self._most:
-            self._merge_rare(second=False)
-
-    def _merge_rare(self, *, second: bool) -> None:
-        """Count rare second folders, or then first ones, as those above them."""
-        ranked = self._counts.most_common()
-        self._counts = Counter(dict(ranked[: self._most // 2]))
-        for folders, count in ranked[self._most // 2 :]:
-            first = folders[0] if folders[1] or second else ""
-            self._counts[first, ""] += count
-        self.exact = False
+        while len(self._counts) > self._most:
+            ranked = self._counts.most_common()
+            self._counts = Counter(dict(ranked[: self._most // 2]))
+            for (first, second), count in ranked[self._most // 2 :]:
+                self._counts[first if second else "", ""] += count
+            self.exact = False
 
     def ranked(self, most: int, below: int) -> list[PathSection]:
         """Return first folders with their pages, and the same by second folder; the largest first.

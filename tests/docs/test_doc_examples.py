@@ -21,6 +21,7 @@ RUNNING = [
     *(page for page in written() if FENCE.search(page.read_text("utf-8"))),
     *(reference_pages.FOLDER / f"cli/{name}.md" for name in COMMANDS),
 ]
+LONG = {"crawl.md", "fleet.md", "s3.md", "scrapy.md"}  # start crawls in processes of their own
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,12 @@ def run(served, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "page", dict.fromkeys(RUNNING), ids=lambda page: str(page.relative_to(ROOT))
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.long] * (page.name in LONG))
+        for page in dict.fromkeys(RUNNING)
+    ],
+    ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_the_examples_of_a_page_run(page, run):
     """Output that differs is written by ``python tools/doc_examples.py --write``."""

@@ -29,7 +29,7 @@ from usp.export.schema import (
     pyarrow,
     row_values,
 )
-from usp.objects.extensions import FieldSpec, Table
+from usp.objects.extension_values import FieldSpec, Table
 from usp.selection import Selection
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from usp._base.display import printable
 from usp._base.files import replacing
 from usp._formats.batches import read_frequency, read_priority
 from usp.export.schema import ALL_COLUMNS, NOTHING, OF_URLS, Kind, row_values
-from usp.objects.extensions import FieldSpec, Table
+from usp.objects.extension_values import FieldSpec, Table
 
 if TYPE_CHECKING:
     from usp.objects.page import PageBlock

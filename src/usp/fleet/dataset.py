@@ -82,7 +82,10 @@ class Dataset:
     def _is_table(self, table: str) -> bool:
         # Not by is_deltatable, which holds up Ctrl-C while it waits for a store.
         with self.store.words(), suppress(deltalake(".exceptions").TableNotFoundError):
-            return bool(self._opened(table, self.store.first_options))
+            opened = self._opened(table, self.store.first_options)
+            if not self.store.is_remote:  # else it would go on to give up soon
+                self._tables[table] = opened
+            return True
         return False
 
     def make(self, columns: Sequence[str] | None = None) -> None:
@@ -94,12 +97,13 @@ class Dataset:
             _refuse_other_things(Path(self.store.root))
         delta = deltalake()
         tables = (*TABLES, "runs")
-        for table in filter(self._is_table, tables):  # before anything is changed
+        there = list(filter(self._is_table, tables))
+        for table in there:  # before anything is changed
             self._refuse_features(table)
         for table in tables:
             schema = delta.Schema.from_arrow(schema_of(table, columns))
             with self.store.words():
-                if not self._is_table(table):
+                if table not in there:
                     delta.DeltaTable.create(
                         self.store.path(table),
                         schema,

@@ -233,7 +233,7 @@ def _best_blocks(
 ) -> Iterator[tuple[str | None, PageBlock]]:
     """Return the pages that fit some words best, each as a block."""
     from usp.matching import best_pages
-    from usp.objects.page_blocks import PageList
+    from usp.objects.page import PageList
 
     limit = _BEST if selection.limit is None else selection.limit
     found = best_pages(tree, words, limit=limit, selection=selection)
