@@ -346,7 +346,7 @@ def _write(report: CheckReport, form: str, output: Path | None) -> None:
     """Write what was found; report how much, where that cannot be seen."""
     from usp.checks.formats import FORMATS, job_summary
 
-    if output is None and has_colors():
+    if output is None:
         report.paint = painted
     write_text(FORMATS[form](report), output)
     summary = os.environ.get("GITHUB_STEP_SUMMARY") if form == "github" else None
