@@ -233,15 +233,12 @@ class XMLSitemapParser(AbstractSitemapParser):
 
     def _xml_element_end(self, name: str) -> None:
         local = name.rpartition(self.__XML_NAMESPACE_SEPARATOR)[2]
-        self._known_parser().xml_element_end(local)
+        assert self._concrete_parser is not None
+        self._concrete_parser.xml_element_end(local)
 
     def _xml_char_data(self, data: str) -> None:
-        self._known_parser().xml_char_data(data)
-
-    def _known_parser(self) -> AbstractXMLSitemapParser:
-        if self._concrete_parser is None:
-            raise SitemapXMLParsingException("Concrete sitemap parser should be set by now.")
-        return self._concrete_parser
+        assert self._concrete_parser is not None
+        self._concrete_parser.xml_char_data(data)
 
 
 class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
