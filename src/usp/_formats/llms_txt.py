@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from usp._base.urls import url_parts
 from usp._formats import values
-from usp._formats.abstract_parser import ChildEntry, FormatParser, LinkEntry, ignore
-from usp._formats.plain_text import LLMS_TXT, Lines
+from usp._formats.abstract_parser import ChildEntry, LinkEntry, ignore
+from usp._formats.plain_text import LLMS_TXT, LineParser
 from usp._formats.xml.references import attribute_value
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import (
@@ -52,7 +51,7 @@ def _plain(text: str) -> str | None:
     return values.text(_MARKS.sub(lambda mark: mark[1] or mark[2] or "", text))
 
 
-class LlmsTxtParser(FormatParser):
+class LlmsTxtParser(LineParser):
     """Reads an llms.txt; the lists of others that it links to are children, if they are followed."""
 
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesLlmsTxtSitemap
@@ -60,28 +59,24 @@ class LlmsTxtParser(FormatParser):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._lines = Lines(self.problems)
         self._headings: list[tuple[int, str]] = []  # with their levels
         self._has_title = self._has_links = False  # of the section
         self._before = ""  # the line before
         self._fence: str | None = None  # that ends what is code
         self._lists: dict[str, ChildEntry] = {}
 
-    def feed(self, text: str) -> list[Entry]:
-        """Return the links in the lines that are complete so far."""
-        return self._read(self._lines.feed(text))
-
     def close(self) -> list[Entry]:
         """Return the links in the last line, and the lists."""
-        pages = self._read(self._lines.close())
+        pages = super().close()
         if not self._has_title:
             self.problems.add(ProblemCode.NO_TITLE, 1)
         return [*pages, *self._lists.values()]
 
-    def _read(self, lines: Iterable[tuple[int, str]]) -> list[Entry]:
+    def read(self, text: str) -> list[Entry]:
+        """Return the links in complete lines."""
         return [
             page
-            for number, line in lines
+            for number, line in self.lines(text)
             if not self._is_hidden(number, line)
             for page in self._links(number, line)
         ]

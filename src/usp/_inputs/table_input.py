@@ -30,8 +30,9 @@ from usp._formats.document import is_json_feed
 from usp._store import SpoolFull, Store
 from usp.helpers import is_http_url
 from usp.limits import LimitReached
-from usp.objects.extensions import EXTENSIONS, FieldSpec, Kind, Table
-from usp.objects.page_blocks import NodePages
+from usp.objects.extension_values import FieldSpec, Kind, Table
+from usp.objects.extensions import EXTENSIONS
+from usp.objects.page import NodePages
 from usp.objects.problem import FailureCode, Problem, ProblemCode, Problems
 from usp.objects.sitemap import (
     AbstractSitemap,

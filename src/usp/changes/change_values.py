@@ -18,7 +18,7 @@ from usp._base.urls import section_of
 from usp.export.schema import ALL_COLUMNS, COLUMNS, OF_FIELDS, Kind
 from usp.export.text_formats import json_list, plain, rows_of_block, to_json
 from usp.objects.extension_values import plain as plain_value
-from usp.objects.page_blocks import PageList
+from usp.objects.page import PageList
 from usp.selection import date_of
 
 if TYPE_CHECKING:

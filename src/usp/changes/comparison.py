@@ -23,8 +23,7 @@ from operator import xor
 from typing import TYPE_CHECKING, NamedTuple
 
 from usp.changes.change_values import ChangeKind, PageChange, field_changes
-from usp.objects.page import PageBlock, SitemapPage, fields_of, page_of, pages_with_fields
-from usp.objects.page_blocks import part_of
+from usp.objects.page import PageBlock, SitemapPage, fields_of, page_of, pages_with_fields, part_of
 from usp.objects.sitemap import same_document
 
 if TYPE_CHECKING:

@@ -29,14 +29,14 @@ from usp.export.schema import (
     pyarrow,
     row_values,
 )
-from usp.objects.extensions import Table
+from usp.objects.extension_values import Table
 from usp.selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
-    from usp.objects.extensions import FieldSpec
+    from usp.objects.extension_values import FieldSpec
     from usp.objects.page import PageBlock, PageFields
     from usp.objects.sitemap import AbstractSitemap
     from usp.selection import Blocks, Pages

@@ -31,10 +31,10 @@ from usp.export.schema import (
     Kind,
     row_values,
 )
-from usp.objects.extensions import Table
+from usp.objects.extension_values import Table
 
 if TYPE_CHECKING:
-    from usp.objects.extensions import FieldSpec
+    from usp.objects.extension_values import FieldSpec
     from usp.objects.page import PageBlock
     from usp.selection import Blocks
 
