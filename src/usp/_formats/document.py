@@ -117,7 +117,6 @@ def _kind_of_robots(start: str) -> type[FormatParser] | Reason | None:
 
 @lru_cache(maxsize=16)
 def _end_of(root: str) -> re.Pattern[str]:
-    """Return the pattern of the end tag of a root element, with or without a prefix."""
     return re.compile(rf"</(?:[\w.-]++:)?+{re.escape(root)}(?:\s[^<>]*+)?+>", re.IGNORECASE)
 
 

@@ -72,7 +72,6 @@ _PARAMETER = re.compile(r';\s*+([\w*-]++)\s*+=\s*+(?:"((?:[^"\\]++|\\.)*+)"|([^\
 
 
 def _is_sitemap(given: Mapping[str, str], address: str) -> bool:
-    """Return whether a link with these attributes leads to a sitemap or a feed."""
     rel = given.get("rel", "").lower().split()
     kind = given.get("type", "").partition(";")[0].strip().lower()
     # JSON Feed 1.0 had no media type of its own.

@@ -169,12 +169,10 @@ def _literal(text: str) -> str | None:
 
 
 def _text(value: object) -> str | None:
-    """Return the text of a value, if it is one."""
     return values.text(without_forbidden(value, ignore)) if isinstance(value, str) else None
 
 
 def _address(value: object) -> str | None:
-    """Return the text of a value, if it is one and not a number."""
     return None if isinstance(value, _NumberText) else _text(value)
 
 
@@ -328,7 +326,6 @@ class JsonFeedParser(FormatParser):
         return self._read_value("items", text, at, final=final)
 
     def _step_over(self, text: str, at: int, most: int, *, final: bool) -> int:
-        """Read what should not be there."""
         in_items = len(self._ends) > 1
         if text[at] in "{}" and self._has_items:
             # A brace too many, or the end of the feed; or the list of items has ended too early.

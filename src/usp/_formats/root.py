@@ -92,7 +92,6 @@ def _usual_root(name: str, attributes: str) -> _Root | None:
 
 
 def _parser_of(name: str, roots: Mapping[str, str] = ROOTS) -> type[XmlParser] | None:
-    """Return what reads documents with a root of this name; None if nothing does."""
     return parser_at(roots[name]) if name in roots else None
 
 

@@ -169,7 +169,6 @@ class XmlParser(TokenHandler, FormatParser):
         return None if self.root_implied else self._root
 
     def _known(self, name: str) -> Meaning:
-        """Return what an element means at the position of the parser."""
         return self.dialect.meaning(self._scope, name, type(self._entry))
 
     def learn(self) -> None:
@@ -181,7 +180,6 @@ class XmlParser(TokenHandler, FormatParser):
                 self.dialect.meaning(self._scope, f"{prefix}{colon}{field}", entry)
 
     def _scope_inside(self, attributes: str) -> Scope:
-        """Return the scope inside a tag, which may declare namespaces."""
         if "xmlns" not in attributes:
             return self._scope
         return self._scope.below(attributes, read_attributes(attributes, ignore))
@@ -437,7 +435,6 @@ class XmlParser(TokenHandler, FormatParser):
             self._begin_field(meaning, attributes)
 
     def _note_stray_entry(self, local: str) -> None:
-        """Note an entry that does not belong in such a document: the first one of its kind."""
         if local not in self._noted_strays:
             self._noted_strays.add(local)
             self.note(self.strays[local])
