@@ -91,7 +91,7 @@ MADE: dict[str, Callable[[], list[re.Pattern[str]]]] = {
     "usp.checks.robots_access.suspects": lambda: [
         robots_access.suspects("Disallow: /a*b*c$\nDisallow: *d*e\nDisallow: /f")
     ],
-    "usp.checks.context._token": lambda: [context._token({"tea", "tea:cup"})],
+    "usp.checks.context._first_tags": lambda: [context._first_tags({"tea", "tea:cup"})],
     "usp.matching.__init__": lambda: [matching.Ranking("pricing a+b für 東京").pattern],
     "usp.selection.of_host": lambda: [usp.selection.of_host("https://www.example.org/")],
 }
@@ -102,6 +102,7 @@ USED = {  # where a call is not written as ``NAME.call(…)``
     "_end_of": {"search", "split"},
     "_end_tag": {"search"},
     "_tag_of": {"finditer"},
+    "_first_tags": {"finditer"},
     "_compiled": {"search"},
     "of_host": {"match"},
 }

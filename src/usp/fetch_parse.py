@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.display import get_logger
-from usp._base.names import lazy_getattr
-from usp._base.urls import without_fragment, without_login
+from usp._base.names import LAZY_NAMES, lazy_getattr
+from usp._base.urls import is_http_url, without_fragment, without_login
 from usp._crawl.child_filter import refuse, without_fragments
 from usp._crawl.orders import FinalResult
 from usp._crawl.receiver import (
@@ -40,27 +40,8 @@ from usp._crawl.receiver import (
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import OneSitemap, Search, tree_of
 from usp._formats.document import Role
-from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
-from usp._formats.xml.namespaces import Space, space_of
 from usp.exceptions import SitemapException, SitemapXMLParsingException
-from usp.helpers import (
-    RecurseCallbackType,
-    RecurseListCallbackType,
-    get_url_retry_on_client_errors,
-    html_unescape_strip,
-    is_http_url,
-    parse_iso8601_date,
-    parse_rfc2822_date,
-    ungzipped_response_content,
-)
 from usp.objects.extensions import NAMESPACES, PROTOCOL
-from usp.objects.page import (
-    SITEMAP_PAGE_DEFAULT_PRIORITY,
-    SitemapImage,
-    SitemapNewsStory,
-    SitemapPage,
-    SitemapPageChangeFrequency,
-)
 from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import (
     AbstractIndexSitemap,
@@ -75,70 +56,31 @@ from usp.objects.sitemap import (
     PagesXMLSitemap,
 )
 from usp.options import CommonKeywords, CrawlOptions, combined, shows
-from usp.web_client.abstract_client import (
-    AbstractWebClient,
-    AbstractWebClientResponse,
-    AbstractWebClientSuccessResponse,
-    LocalWebClient,
-    LocalWebClientSuccessResponse,
-    NoWebClientException,
-    WebClientErrorResponse,
-)
+from usp.web_client.abstract_client import LocalWebClient
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from usp._crawl.crawl import Crawl
-    from usp.web_client.requests_client import RequestsWebClient
+    from usp.exceptions import *  # noqa: F403 - for checkers of types: what 1.8.1 has here, too
+    from usp.helpers import *  # noqa: F403
+    from usp.helpers import RecurseCallbackType, RecurseListCallbackType
+    from usp.objects.page import *  # noqa: F403
+    from usp.objects.page import SitemapPage
+    from usp.objects.sitemap import *  # noqa: F403
+    from usp.web_client.abstract_client import *  # noqa: F403
+    from usp.web_client.abstract_client import AbstractWebClient
+    from usp.web_client.requests_client import *  # noqa: F403
 else:
     __getattr__ = lazy_getattr(__name__)
 
-__all__ = [
-    "MAX_VALID_PRIORITY",
-    "MIN_VALID_PRIORITY",
-    "SITEMAP_PAGE_DEFAULT_PRIORITY",
-    "AbstractSitemap",
-    "AbstractSitemapParser",
-    "AbstractWebClient",
-    "AbstractWebClientResponse",
-    "AbstractWebClientSuccessResponse",
-    "AbstractXMLSitemapParser",
-    "IndexRobotsTxtSitemap",
-    "IndexRobotsTxtSitemapParser",
-    "IndexXMLSitemap",
-    "IndexXMLSitemapParser",
-    "InvalidSitemap",
-    "LocalWebClient",
-    "LocalWebClientSuccessResponse",
-    "NoWebClientException",
-    "PagesAtomSitemap",
-    "PagesAtomSitemapParser",
-    "PagesRSSSitemap",
-    "PagesRSSSitemapParser",
-    "PagesTextSitemap",
-    "PagesXMLSitemap",
-    "PagesXMLSitemapParser",
-    "PlainTextSitemapParser",
-    "RecurseCallbackType",
-    "RecurseListCallbackType",
-    "RequestsWebClient",
-    "SitemapException",
-    "SitemapFetcher",
-    "SitemapImage",
-    "SitemapNewsStory",
-    "SitemapPage",
-    "SitemapPageChangeFrequency",
-    "SitemapStrParser",
-    "SitemapXMLParsingException",
-    "WebClientErrorResponse",
-    "XMLSitemapParser",
-    "get_url_retry_on_client_errors",
-    "html_unescape_strip",
-    "is_http_url",
-    "parse_iso8601_date",
-    "parse_rfc2822_date",
-    "ungzipped_response_content",
-]
+_OWN = """
+AbstractSitemapParser AbstractXMLSitemapParser IndexRobotsTxtSitemapParser IndexXMLSitemapParser
+PagesAtomSitemapParser PagesRSSSitemapParser PagesXMLSitemapParser PlainTextSitemapParser
+SitemapFetcher SitemapStrParser XMLSitemapParser"""
+_FROM_ELSEWHERE = (name for name, at in LAZY_NAMES[__name__].items() if at.startswith("usp."))
+
+__all__ = [*_OWN.split(), *_FROM_ELSEWHERE]  # noqa: PLE0604 - they are strings
 
 log = get_logger(__name__)
 
@@ -281,31 +223,22 @@ class XMLSitemapParser(AbstractSitemapParser):
         return node
 
     def _xml_element_start(self, name: str, attrs: Mapping[str, str]) -> None:
+        uri, _, local = name.rpartition(self.__XML_NAMESPACE_SEPARATOR)
         if self._concrete_parser is None:
-            kind = _KINDS.get(name.rpartition(self.__XML_NAMESPACE_SEPARATOR)[2])
+            kind = _KINDS.get(local)
             if kind is None:
                 raise SitemapXMLParsingException(f"Unsupported root element '{name}'.")
             self._concrete_parser = kind(self._url, *self._given)
-        self._concrete_parser.xml_element_start(self._known_by_prefix(name), attrs)
+        self._concrete_parser.xml_element_start(local, {**attrs, "xmlns": uri})
 
     def _xml_element_end(self, name: str) -> None:
-        self._known_parser().xml_element_end(self._known_by_prefix(name))
+        local = name.rpartition(self.__XML_NAMESPACE_SEPARATOR)[2]
+        assert self._concrete_parser is not None
+        self._concrete_parser.xml_element_end(local)
 
     def _xml_char_data(self, data: str) -> None:
-        self._known_parser().xml_char_data(data)
-
-    def _known_parser(self) -> AbstractXMLSitemapParser:
-        if self._concrete_parser is None:
-            raise SitemapXMLParsingException("Concrete sitemap parser should be set by now.")
-        return self._concrete_parser
-
-    def _known_by_prefix(self, name: str) -> str:
-        """Return a name with the prefix that its namespace has here."""
-        uri, _, local = name.rpartition(self.__XML_NAMESPACE_SEPARATOR)
-        space = space_of(uri)
-        if space in (Space.NONE, Space.RSS, Space.ATOM):
-            return local
-        return f"{_PREFIXES.get(space, _OTHER)}:{local}"
+        assert self._concrete_parser is not None
+        self._concrete_parser.xml_char_data(data)
 
 
 class IndexRobotsTxtSitemapParser(AbstractSitemapParser):
@@ -323,13 +256,10 @@ class PlainTextSitemapParser(AbstractSitemapParser):
 
 # Entries whose fields are set one by one: written as XML, and parsed like any other document --------
 
-_OTHER = "other"
 _NAMESPACES = {  # as 1.8.1 calls the namespaces of elements
     "sitemap": PROTOCOL,
     **{prefix: NAMESPACES[prefix] for prefix in ("news", "image", "video", "xhtml")},
-    _OTHER: "urn:other",  # any that sitemaps do not have
 }
-_PREFIXES = {space_of(uri): prefix for prefix, uri in _NAMESPACES.items() if prefix != _OTHER}
 _DECLARED = {f"xmlns:{prefix}": uri for prefix, uri in _NAMESPACES.items()}
 
 

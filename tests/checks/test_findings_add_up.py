@@ -12,7 +12,7 @@ from check_examples import HOME, filled, found_in, found_in_file, locs
 
 from usp._inputs import tree_of
 from usp.checks import RULES, check
-from usp.checks.node_findings import findings_of
+from usp.checks.checking import findings_of
 from usp.checks.registry import RuleScope
 
 

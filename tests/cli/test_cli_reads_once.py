@@ -66,8 +66,7 @@ def test_what_is_read_once_is_what_is_read_one_by_one(site):
     first = sitemap_tree_for_homepage(f"{site}/", use_known_paths=False)
     other = sitemap_tree_for_homepage(f"{site}/", use_known_paths=False)
     view = TreeView(first)
-    view.drawn()
-    summary(view.wrong)
+    assert [*view.drawn(), *summary(view.wrong)]
     for one, two in zip(first.all_sitemaps(), other.all_sitemaps(), strict=True):
         assert one.problems == two.problems
         assert one.problem_count() == sum(problem.times for problem in two.problems)

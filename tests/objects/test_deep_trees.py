@@ -117,12 +117,8 @@ def test_indexes_of_programs_are_pickled_with_what_they_have():
     assert copied == node
 
 
-def levels_of(view) -> int:
-    levels = 0
-    while view.children:
-        levels += 1
-        view = max(view.children, key=lambda child: len(child.children))
-    return levels
+def levels_of(lines) -> int:
+    return max((len(line) - len(line.lstrip(" │├└─"))) // 4 for line in lines)
 
 
 def test_a_deep_tree_is_drawn():

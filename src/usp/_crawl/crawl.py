@@ -376,7 +376,7 @@ class Crawl:
         self.awaited = None
         ahead = self._ahead  # a stack, not recursion: a website decides how deep its tree is
         try:
-            while ahead or self._look_further():
+            while ahead or (self.roots and self.ending is None and self.roots.want_more()):
                 slot, is_done = ahead[-1]
                 if is_done:
                     ahead.pop()
@@ -399,9 +399,6 @@ class Crawl:
             self.complete = True
         finally:
             self._advancing = False
-
-    def _look_further(self) -> bool:
-        return self.roots is not None and self.ending is None and self.roots.want_more()
 
     def _request_known_paths(self) -> None:
         later, self._later = self._later, []
@@ -454,7 +451,7 @@ class Crawl:
         left_out = received.probe.left_out
         above = without_fragments(parents)
         below: list[TreeSlot] = []
-        elsewhere = self.roots.elsewhere(slot) if self.roots else ()
+        elsewhere = self.roots.site_of(slot).elsewhere if self.roots else ()
         for entry in children:
             if elsewhere and without_fragment(entry.loc) in elsewhere:
                 continue

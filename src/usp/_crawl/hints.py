@@ -6,7 +6,7 @@ a table: what the headers of the homepage say, or its ``<meta name="generator">`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -126,24 +126,18 @@ def neighbours_of(url: str, slots: Iterable[TreeSlot]) -> list[str]:
     Those of its sitemaps and pages are on related hosts; a language may be on any. A host with
     ``www.`` is the same as without.
     """
-    own = host_of(url)
-    found: dict[str, str] = {}
-    for named, is_language in _named(slots):
-        with suppress(BadUrl):
-            there = read_url(named)
-            if is_language or are_related(host_of(named), own):
-                found.setdefault(_identity(there.origin), f"{there.origin}/")
+    own, found = host_of(url), dict[str, str]()
+    for slot in slots:
+        probe = slot.received.probe if slot.received else None
+        hosts, languages = (probe.hosts, probe.language_hosts) if probe else ((), ())
+        named = *((one, False) for one in (slot.url, *hosts)), *((one, True) for one in languages)
+        for one, is_language in named:
+            with suppress(BadUrl):
+                there = read_url(one)
+                if is_language or are_related(host_of(one), own):
+                    found.setdefault(_identity(there.origin), f"{there.origin}/")
     found.pop(_identity(read_url(url).origin), None)
     return list(found.values())
-
-
-def _named(slots: Iterable[TreeSlot]) -> Iterator[tuple[str, bool]]:
-    """Yield URLs on the hosts that slots name, and whether they are those of languages."""
-    for slot in slots:
-        yield slot.url, False
-        if slot.received is not None:
-            yield from ((origin, False) for origin in slot.received.probe.hosts)
-            yield from ((origin, True) for origin in slot.received.probe.language_hosts)
 
 
 def _identity(origin: str) -> str:

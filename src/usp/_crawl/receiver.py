@@ -101,14 +101,10 @@ class DocumentProbe:
 
     @property
     def page_kind(self) -> type[AbstractPagesSitemap] | None:
-        """The class of the document's node, once it is known to be a page sitemap."""
+        """The class of the document's node, once it is certain that it is a page sitemap."""
         kind: Any = self.parser.parser.sitemap_class if self.parser.parser else None
-        return kind if kind is not None and kind.lists_pages else None
-
-    @property
-    def certain_kind(self) -> type[AbstractPagesSitemap] | None:
-        """The same, unless only the whole document shows whether it is one."""
-        return None if self.page_kind is PagesHTMLSitemap else self.page_kind
+        # Only a whole page shows whether it is one.
+        return kind if kind and kind.lists_pages and kind is not PagesHTMLSitemap else None
 
     def steps(self, chunk: bytes) -> Iterator[None]:
         """Read on, step by step: a chunk may decompress to a lot of work."""
@@ -330,7 +326,7 @@ class BodyReceiver:
         announce = self._context.announce
         if self._arrival is not None:
             self._arrival.notify_reader()
-        elif announce is not None and not over and (kind := self._probe.certain_kind):
+        elif announce is not None and not over and (kind := self._probe.page_kind):
             self._arrival = Arrival(self._exchange, self._writer, kind)
             announce(self._order, self._arrival)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 Place: TypeAlias = "tuple[int | None, int | None]"
-"""A line and a column; both count from 1."""
+"""A line and a column; both count from 1, and are None where they are not known."""
 
 
 def ignore(code: ProblemCode, excerpt: str) -> None:
@@ -49,8 +49,13 @@ class ChildEntry:
     written: str | None = field(default=None, compare=False)
     line: int | None = field(default=None, compare=False)
     column: int | None = field(default=None, compare=False)
-    dated_at: tuple[int | None, int | None] = field(default=(None, None), compare=False)
+    dated_at: Place = field(default=(None, None), compare=False)
     is_guess: bool = field(default=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Where its URL stands."""
+        return self.line, self.column
 
 
 class PageEntry:
@@ -67,7 +72,7 @@ class PageEntry:
 
     def place_of(
         self, element: str = "", text: str = "", record: str = "", number: int | None = None
-    ) -> tuple[int | None, int | None]:
+    ) -> Place:
         """Return where one of its elements is, or else the entry."""
         del element, text, record, number
         return self.line, self.column

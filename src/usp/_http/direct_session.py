@@ -239,18 +239,11 @@ def until(deadline: float | None, patience: float | None) -> float | None:
 class BoundedResponse(io.BufferedIOBase):
     """A response while it is received; reading it yields the body without chunks."""
 
-    def __init__(
-        self,
-        sock: socket.socket,
-        debuglevel: int = 0,
-        method: str | None = None,
-        url: object = None,
-    ) -> None:
-        del debuglevel, url
+    def __init__(self, sock: socket.socket, *_: int, method: str = "GET", **__: object) -> None:
         self.address: str | None = None  # of the server, or of its proxy
         with contextlib.suppress(OSError, IndexError, TypeError):
             self.address = str(sock.getpeername()[0])
-        self._method = method or "GET"  # urllib3 looks at it
+        self._method = method  # urllib3 looks at it
         self._sock = sock
         self._file: Any = sock.makefile("rb", buffering=0)  # keeps a socket open that is closed
         self._patience = sock.gettimeout()

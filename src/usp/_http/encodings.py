@@ -69,20 +69,15 @@ class BodyDecoder:
 
     def close(self) -> Iterator[bytes]:
         """Yield what is left; raises :class:`BrokenBody` if the end is missing."""
-        if self._head is not None:
-            yield from self._short(self._head)
-            return
-        if self._decompressor is not None and not self._decompressor.is_complete():
+        decompressor, body = self._decompressor, self._head
+        if body is not None and decompressor is not None:  # it is too short for a check
+            try:
+                pieces = list(decompressor.pieces(body))
+                yield from pieces if decompressor.is_complete() else [body]
+            except Exception:  # noqa: BLE001 - every library has errors of its own
+                yield body
+        elif decompressor is not None and not decompressor.is_complete():
             raise BrokenBody(Reason(FailureCode.BODY_CUT_OFF, "the compressed data breaks off"))
-
-    def _short(self, body: bytes) -> Iterator[bytes]:
-        """Yield a body that is too short for a check: if it cannot be decoded, it is plain."""
-        assert self._decompressor is not None
-        try:
-            pieces = list(self._decompressor.pieces(body))
-            yield from pieces if self._decompressor.is_complete() else [body]
-        except Exception:  # noqa: BLE001 - every library has errors of its own
-            yield body
 
 
 def _is_plain(name: str, head: bytes) -> bool:

@@ -264,9 +264,8 @@ def _own_words(found: list[BaseException]) -> str:
 
 # Bot walls, recognised by their headers ------------------------------------------------------------
 
-_FORBIDDEN = 403
+_ERRORS, _FORBIDDEN = 400, 403
 _GUARDED = frozenset({_FORBIDDEN, 406, 429, 503})
-_ERRORS = range(400, 600)
 
 _GUARDS = {  # header: a part of its value, or None for any value
     "x-datadome": None,
@@ -281,16 +280,11 @@ _GUARD_PREFIX = "x-px-"  # PerimeterX
 
 def is_bot_wall(status: int, headers: Mapping[str, str]) -> bool:
     """Return whether an error is meant to block robots, whatever the URL."""
-    if status == _FORBIDDEN:
-        return True
-    if status not in _ERRORS:
-        return False
     lowered = {name.lower(): value.lower() for name, value in headers.items()}
-    if "challenge" in lowered.get("cf-mitigated", ""):
+    is_challenge = status >= _ERRORS and "challenge" in lowered.get("cf-mitigated", "")
+    if status == _FORBIDDEN or is_challenge:
         return True
-    if status not in _GUARDED:
-        return False
-    return any(
+    return status in _GUARDED and any(
         name.startswith(_GUARD_PREFIX) or (name in _GUARDS and (_GUARDS[name] or "") in value)
         for name, value in lowered.items()
     )

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from http import HTTPStatus
+from http.client import responses
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from usp._base.display import printable
@@ -376,12 +376,7 @@ class FlowClient:
 
 def phrase(status: int, reason: str) -> str:
     """Return the reason phrase of a status, or the standard one if there is none."""
-    if reason:
-        return printable(reason[:_LONGEST_REASON])
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
+    return printable(reason[:_LONGEST_REASON]) if reason else responses.get(status, "")
 
 
 def retry_after(header: str | None) -> float | None:

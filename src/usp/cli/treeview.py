@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
-from rich.tree import Tree
-
 from usp._base.display import counted, printable, size, without_origin
 from usp._base.urls import readable
 from usp._content import Content
@@ -19,7 +16,7 @@ from usp.checks.finding import Severity
 from usp.checks.node_findings import CODES
 from usp.checks.verdicts import Color, RuleRow
 from usp.cli.errors import hint_of, problem_text, remedy, why
-from usp.cli.output import shown_below
+from usp.cli.output import fitting, painted, shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.problem import by_kind
 from usp.objects.sitemap import (
@@ -33,6 +30,8 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from usp._crawl.stored_pages import ExaminedBlock
     from usp.checks.verdicts import Verdict
     from usp.objects.exchange import Exchange
@@ -41,8 +40,8 @@ _LONG = 12  # more sitemaps of one kind in a row are shortened
 _FIRST = 6  # to this many, and the last
 _DEEPEST = 100  # levels to show; lines get longer with each
 _MOST_ALIKE = 3  # findings of one rule that get a line each
-_COLORS = {Color.RED: "red", Color.AMBER: "yellow", Color.GREEN: "green"}
-_STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+_COLORS = {Color.RED: "bad", Color.AMBER: "fair", Color.GREEN: "good"}
+_STYLES = {Severity.ERROR: "bad", Severity.WARNING: "fair", Severity.INFO: "dim"}
 
 
 class TreeView:
@@ -95,38 +94,51 @@ class TreeView:
 
     def drawn(
         self, *, everything: bool = True, depth: int | None = None, count: bool = True
-    ) -> Tree:
-        """Return a tree with a node for each sitemap and its findings; pages are counted, not shown.
+    ) -> Iterator[str]:
+        """Yield a line for each sitemap and its findings; pages are counted, not shown.
 
         Without ``everything``, long lists of sitemaps and very deep levels are shortened. ``depth`` is
         the number of levels to show. Without ``count`` no pages are read.
         """
         if depth is None:
             depth = sys.maxsize if everything else _DEEPEST
-        view = Tree(self._label(self._tree, printable, count))
-        waiting = [(view, self._tree, depth)]  # instead of recursion: trees may be deep
+        # A stack instead of recursion: trees may be deep.
+        waiting: list[tuple[str, str, str | AbstractSitemap, int]] = [("", "", self._tree, depth)]
         while waiting:
-            branch, sitemap, below = waiting.pop()
-            for line in self._lines(self.wrong.at(sitemap), sitemap.url):
-                branch.add(line)
-            if sitemap.sub_sitemaps and below <= 0:
-                hidden = sum(1 for _ in sitemap.all_sitemaps())
-                branch.add(Text(f"… {counted(hidden, 'sitemap')}", style="dim"))
+            begin, margin, item, levels = waiting.pop()
+            if isinstance(item, str):
+                yield begin + item
                 continue
-            for child in _shortened(sitemap.sub_sitemaps, everything=everything):
-                if isinstance(child, AbstractSitemap):
-                    label = self._label(child, self._shown, count)
-                    waiting.append((branch.add(label), child, below - 1))
-                else:
-                    more = f"… {counted(len(child), 'more sitemap')}"
-                    pages = sum(hidden.page_count() for hidden in child) if count else 0
-                    more += f" with {counted(pages, 'page')}" if count else ""
-                    branch.add(Text(more, style="dim"))
-        for line in self._lines(self.wrong.elsewhere(), self._tree.url):
-            view.add(line)
-        return view
+            is_top = item is self._tree
+            yield begin + self._label(item, printable if is_top else self._shown, count)
+            below = [*self._below(item, levels, everything=everything, count=count)]
+            if is_top:
+                below += self._lines(self.wrong.elsewhere(), item.url)
+            ends = ["├── "] * (len(below) - 1) + ["└── "] * bool(below)
+            waiting += [
+                (margin + end, f"{margin}{'│' if end[0] == '├' else ' '}   ", one, levels - 1)
+                for end, one in zip(reversed(ends), reversed(below), strict=True)
+            ]
 
-    def _label(self, sitemap: AbstractSitemap, shown: Callable[[str], str], count: bool) -> Text:
+    def _below(
+        self, sitemap: AbstractSitemap, levels: int, *, everything: bool, count: bool
+    ) -> Iterator[str | AbstractSitemap]:
+        """Yield lines about a sitemap, and the sitemaps that it lists."""
+        yield from self._lines(self.wrong.at(sitemap), sitemap.url)
+        if sitemap.sub_sitemaps and levels <= 0:
+            hidden = sum(1 for _ in sitemap.all_sitemaps())
+            yield painted(f"… {counted(hidden, 'sitemap')}", "dim")
+            return
+        for child in _shortened(sitemap.sub_sitemaps, everything=everything):
+            if isinstance(child, AbstractSitemap):
+                yield child
+            else:
+                more = f"… {counted(len(child), 'more sitemap')}"
+                pages = sum(hidden.page_count() for hidden in child) if count else 0
+                more += f" with {counted(pages, 'page')}" if count else ""
+                yield painted(more, "dim")
+
+    def _label(self, sitemap: AbstractSitemap, shown: Callable[[str], str], count: bool) -> str:
         """Return the URL of a sitemap, its type, what it contains, and its state."""
         is_website = isinstance(sitemap, IndexWebsiteSitemap)
         is_read = not isinstance(sitemap, InvalidSitemap)
@@ -141,10 +153,10 @@ class TreeView:
         received = size(sitemap.size) if is_read and sitemap.size is not None else None
         about = ": ".join(filter(None, (kind, held)))
         about = ", ".join(filter(None, (about, received, state_of(sitemap)[0])))
-        url = shown(readable(sitemap.url))
-        return Text.assemble((url, "bold"), (f"  {about}" if about else "", "dim"))
+        url = painted(shown(readable(sitemap.url)), "title")
+        return url + painted(f"  {about}", "dim") if about else url
 
-    def _lines(self, rows: Iterable[RuleRow], url: str) -> Iterator[Text]:
+    def _lines(self, rows: Iterable[RuleRow], url: str) -> Iterator[str]:
         """Return a line for each finding in the document at a URL; many of one rule share one."""
         for row in rows:
             is_many = row.count > _MOST_ALIKE
@@ -161,7 +173,7 @@ class TreeView:
                 cost = f" ({counted(lost, 'entry')} lost)" if lost else ""
                 text = f"{where}{problem_text(said, CODES.get(one.code))}{cost}"
                 text = printable(readable(without_origin(text, self._homepage)))
-                yield Text(f"{one.severity} {one.code}: {text}", style=_STYLES[one.severity])
+                yield painted(f"{one.severity} {one.code}: {text}", _STYLES[one.severity])
 
 
 def _shortened(
@@ -202,20 +214,21 @@ def _held(sitemap: AbstractSitemap, content: Content) -> str:
     return ", ".join(filter(None, (held, range_, gone)))
 
 
-def summary(wrong: SiteFindings) -> list[Text]:
-    """Return the verdict on a tree, its totals, and what to mend first, in a line each."""
+def summary(wrong: SiteFindings, output: Path | None = None) -> Iterator[str]:
+    """Yield the verdict on a tree, its totals, and what to mend first."""
     tree, found, result = wrong.tree, wrong.found, wrong.verdict()
-    lines = verdict_lines(result)
     total = f"{counted(tree.page_count(), 'page')} in {counted(tree.sitemap_count(), 'sitemap')}"
-    lines.append(Text(f"{total}; {found}." if found.total else f"{total}."))
-    return lines + [Text(line) for line in result.to_mend(hint_of)]
+    total = f"{total}; {found}." if found.total else f"{total}."
+    yield from verdict_lines(result, output)
+    yield from fitting([total, *result.to_mend(hint_of)], output)
 
 
-def verdict_lines(result: Verdict) -> list[Text]:
-    """Return a verdict, and what to do if nothing was found, in options of the command."""
+def verdict_lines(result: Verdict, output: Path | None = None) -> Iterator[str]:
+    """Yield a verdict, and what to do if nothing was found, in options of the command."""
     advice = result.what_to_do(remedy(result.code) if result.code else "")
-    head = Text(str(result), style=_COLORS[result.color])
-    return [head, Text(f"  {advice}")] if advice else [head]
+    for line in fitting([str(result)], output):
+        yield painted(line, _COLORS[result.color])
+    yield from fitting([f"  {advice}"] if advice else [], output)
 
 
 # As JSON, nested like the sitemaps -----------------------------------------------------------------

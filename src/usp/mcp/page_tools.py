@@ -245,8 +245,6 @@ def _page(page: SitemapPage, sitemap: str) -> Page:
 
 def _searched(block: PageBlock) -> Sequence[str]:
     """Return the text of each page of a block that is searched: its URL, and the title of its news."""
-    if block.texts() is not None:  # then pages have nothing but dates and the like
-        return block.urls
-    stories = [page.news_story for page in block.pages()]
+    stories = (row.news_story for row in block.rows())
     titles = ("" if story is None else story.title or "" for story in stories)
     return [f"{url}\n{title}" for url, title in zip(block.urls, titles, strict=True)]

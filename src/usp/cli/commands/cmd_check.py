@@ -227,21 +227,16 @@ def _refuse_contradictions(
 def _checking(run: options.RunOptions, given: dict[str, Any]) -> Checking:
     """Return the check that the options describe; raises ``BadParameter`` for a wrong value."""
     from usp.checks.checking import Checking
-    from usp.checks.page_urls import origin_at
     from usp.checks.robots_access import agents_of
 
     with value_of("--agent"):
         agents = agents_of(given["agent"])
-    place: str | None = given["place"]
-    if place is not None and "." in place and "://" not in place:
-        place = f"https://{place}"
-    if place is not None and origin_at(place) is None:
-        raise bad_value(
-            "--url", f"{place!r} is not the URL of a website, such as https://example.org/"
-        )
-    more: dict[str, Any] = {"options": run.options, "agents": agents, "url": place}
-    fetched = given["fetch_pages"], given["fetch_linked"]
-    return Checking(_chosen_rules(given), *fetched, **more)
+    url: str | None = given["place"]
+    if url is not None and "." in url and "://" not in url:
+        url = f"https://{url}"
+    rules, fetched = _chosen_rules(given), (given["fetch_pages"], given["fetch_linked"])
+    with value_of("--url"):
+        return Checking(rules, *fetched, options=run.options, agents=agents, url=url)
 
 
 def _chosen_rules(given: dict[str, Any]) -> RuleSelection:
@@ -351,7 +346,7 @@ def _write(report: CheckReport, form: str, output: Path | None) -> None:
     """Write what was found; report how much, where that cannot be seen."""
     from usp.checks.formats import FORMATS, job_summary
 
-    if output is None and has_colors():
+    if output is None:
         report.paint = painted
     write_text(FORMATS[form](report), output)
     summary = os.environ.get("GITHUB_STEP_SUMMARY") if form == "github" else None

@@ -6,8 +6,8 @@ import functools
 import re
 from collections.abc import Iterator
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import rich_click as click
 
@@ -16,9 +16,6 @@ from usp._base.display import did_you_mean
 from usp.cli import options
 from usp.cli.commands import COMMANDS
 from usp.cli.output import has_colors, is_for_people, write_text
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
 
 _GROUPS = {"guides": "How-to guides", "reference": "Reference", "": "Tutorial and explanation"}
 _WIDEST = 100  # columns of text that is easy to read

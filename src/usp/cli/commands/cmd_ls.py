@@ -21,9 +21,9 @@ from usp.cli import options
 from usp.cli.errors import messages, why
 from usp.cli.option_values import read_columns, value_of
 from usp.cli.output import (
-    has_colors,
     is_for_people,
     naming,
+    painted,
     shown_below,
     watching,
     write_text,
@@ -390,7 +390,7 @@ def table_lines(
     titles = [shown[at] for at in used]
     widths = _widths(titles, [[row[at] for at in used] for row in first])
     head = _GAP.join(map(_fitting, titles, widths)).rstrip()
-    yield click.style(head, bold=True) if has_colors() else head
+    yield painted(head, "title")
     for row in chain(first, (_cells(shown, row) for rows in parts for row in rows)):
         cells = (_fitting(row[at], width) for at, width in zip(used, widths, strict=True))
         yield _GAP.join(cells).rstrip()

@@ -134,7 +134,9 @@ def command(
             "only a website or a sitemap on the web can be watched, not a file, unless it is OPML with"
             " feeds"
         )
-    _check_state(snapshot, is_folder=bool(feeds))
+    if snapshot is not None and snapshot.exists() and snapshot.is_dir() != bool(feeds):
+        what = "is a file; name a folder" if feeds else "is a folder; name a file in it"
+        raise bad_value("--snapshot", f"{str(snapshot)!r} {what}")
     form = options.format_for(output, form, ("text", "jsonl"), "text")
     own = {name: given.pop(name) for name in ("shell_command", "post_to", "feed_path", "removed")}
     if [output, own["shell_command"], own["post_to"]].count(None) < 2:  # noqa: PLR2004
@@ -189,13 +191,6 @@ def _feeds_in(path: Path) -> dict[str, bool]:
         return {}
     found = ((one.feed or one.site or "", one.feed is not None) for one in outlines([text]))
     return {url: is_feed for url, is_feed in found if is_http_url(url)}
-
-
-def _check_state(snapshot: Path | None, *, is_folder: bool) -> None:
-    """Refuse a file where a folder is needed, and a folder where a file is."""
-    if snapshot is not None and snapshot.exists() and snapshot.is_dir() != is_folder:
-        what = "is a file; name a folder" if is_folder else "is a folder; name a file in it"
-        raise bad_value("--snapshot", f"{str(snapshot)!r} {what}")
 
 
 def _rounds_of_feeds(
