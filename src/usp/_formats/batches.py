@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from usp._base.date_words import unknown_zone
+from usp._base.dates import unknown_zone
 from usp._formats import values
 from usp._formats.abstract_parser import (
     NO_FIELDS,

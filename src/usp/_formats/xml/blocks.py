@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import ClassVar, cast
 
-from usp._base.date_words import unknown_zone
+from usp._base.dates import unknown_zone
 from usp._formats.abstract_parser import (
     MAX_PIECE,
     BlockText,
