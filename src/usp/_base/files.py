@@ -11,12 +11,14 @@ import contextlib
 import errno
 import io
 import os
+import queue
 import re
 import secrets
 import select
 import stat
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, TextIO, TypeVar
@@ -24,6 +26,8 @@ from typing import IO, Any, TextIO, TypeVar
 from usp._base.display import excerpt
 from usp._base.names import load_extra
 from usp.exceptions import SitemapException
+
+T = TypeVar("T")
 
 _LONGEST = 80  # characters of the name that are kept in that of the new file
 _ENDING = re.compile(r"[0-9a-f]{12}\.part")
@@ -342,6 +346,52 @@ def _causes(error: BaseException) -> list[str]:
     """Return the message of an error, then that of its cause, and so on, without colours."""
     text = _COLOUR.sub("", str(error)) or type(error).__name__
     return [" ".join(cause.split()) for cause in text.split("↳")]
+
+
+class InterruptibleThread:
+    """Calls functions in another thread, one after another, and waits for each.
+
+    A library that waits for a network holds up Ctrl-C in the thread that calls it, perhaps for minutes.
+    ``patience`` is how many seconds a call may take; then ``queue.Empty`` is raised.
+    """
+
+    def __init__(self) -> None:
+        self.patience: float | None = None
+        self._call: tuple[threading.Lock, list[tuple[Any, BaseException | None]]] | None = None
+
+    def __call__(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return what a function returns."""
+        running, outcome = threading.Lock(), list[tuple[Any, BaseException | None]]()
+        running.acquire()
+
+        def run() -> None:
+            try:
+                outcome.append((function(*arguments), None))
+            except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+                outcome.append((None, error))
+            running.release()
+
+        self._call = running, outcome
+        threading.Thread(target=run, name="usp-aside", daemon=True).start()
+        result: T = self.rest()
+        return result
+
+    def rest(self) -> Any:
+        """Return what the last function returns if waiting for it was interrupted, else None.
+
+        An interrupt of this wait, at whatever moment, loses nothing.
+        """
+        if self._call is None:
+            return None
+        running, outcome = self._call
+        patience = -1 if self.patience is None else self.patience
+        if not outcome and not running.acquire(timeout=patience):
+            raise queue.Empty
+        self._call = None
+        ((value, error),) = outcome
+        if error is not None:
+            raise error
+        return value
 
 
 class StoredFile:

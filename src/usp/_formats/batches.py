@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from usp._base.date_words import unknown_zone
+from usp._base.dates import unknown_zone
 from usp._formats import values
 from usp._formats.abstract_parser import (
     NO_FIELDS,
@@ -188,7 +188,6 @@ class BlockReader:
             yield page.fields() if page else NO_FIELDS
 
     def _rows(self, entries: EntryColumns) -> list[PageFields] | None:
-        """Return the fields of entries in columns; None if they have to be read one by one."""
         columns: list[Any] = [*map(repeat, PageFields())]
         found: dict[Space, list[Elements]] = {}
         names = set()

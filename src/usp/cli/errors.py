@@ -207,8 +207,7 @@ def words_of(error: BaseException) -> str:
 @contextmanager
 def reading_dataset() -> Iterator[Callable[..., Any]]:
     """Yield a way to call what Ctrl-C could not end; no dataset, or no list, is a wrong call."""
-    from usp._base.files import NotADatasetError
-    from usp._base.interrupts import InterruptibleThread
+    from usp._base.files import InterruptibleThread, NotADatasetError
     from usp.fleet.site_list import SiteListError
 
     try:

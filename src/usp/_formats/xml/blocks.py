@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import ClassVar, cast
 
-from usp._base.date_words import unknown_zone
+from usp._base.dates import unknown_zone
 from usp._formats.abstract_parser import (
     MAX_PIECE,
     BlockText,
@@ -232,7 +232,6 @@ class BlockParser(XmlParser):
         return trees
 
     def _finished(self, found: list[RawEntry], notes: Notes) -> list[Entry]:
-        """Return what entries have become; raises :class:`FastPathDeclined`."""
         entries: list[Entry] = []
         lost = 0
         for raw in found:

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from usp._base.loc_urls import SCHEMES, absolute_url, begins_with_host, is_address
-from usp._base.urls import PORTS, origin_of, resolved
+from usp._base.urls import PORTS, joined, origin_of
 from usp._formats.xml.namespaces import MAX_URI, Name, Scope, Space
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text, without_blanks, without_forbidden
@@ -389,9 +389,9 @@ class Dialect:
 
     def joined_base(self, base: str | None, step: str) -> str | None:
         """Return the base inside an element that declares one; what cannot be a base is ignored."""
-        joined = resolved(base or "", step) or None
-        has_lost_host = joined and joined.partition(":")[0] in PORTS and not origin_of(joined)
-        return base if has_lost_host else joined
+        url = joined(base or "", step) or None
+        has_lost_host = url and url.partition(":")[0] in PORTS and not origin_of(url)
+        return base if has_lost_host else url
 
     def is_too_long(self, urls: Iterable[str]) -> bool:
         """Return whether there is a URL among others that is longer than allowed."""

@@ -173,7 +173,7 @@ def command(
         progress.doing = "checking"
         findings = chain.from_iterable(
             replace(checking, is_live=not start.is_local).findings(
-                tree, lambda _, block: progress.add_pages(len(block.urls))
+                tree, lambda _, block: progress.checked(len(block.urls))
             )
             for start, tree in found
         )
