@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
+from click import get_current_context
 from click.core import ParameterSource
 from click.exceptions import Exit
 
@@ -183,7 +184,7 @@ def command(
 
 def _refuse_keep_partial() -> None:
     """Refuse an option without a meaning here, unless a configuration file has it for all commands."""
-    source = click.get_current_context().get_parameter_source("keep_partial")
+    source = get_current_context().get_parameter_source("keep_partial")
     if source is ParameterSource.COMMANDLINE:
         raise click.UsageError(
             "--keep-partial cannot be used with usp watch: a round that is stopped is repeated"
