@@ -53,7 +53,7 @@ def test_failed_and_incomplete_sitemaps_are_shown_as_such_and_counted():
     assert words.startswith(
         "amber: 31 sitemaps are missing or incomplete. 33 sitemaps, 32 findings"
     )
-    assert "To mend first ('usp rule SM060' explains one): SM060 other-failure (32 times): " in (
+    assert "To fix first ('usp rule SM060' explains one): SM060 other-failure (32 times): " in (
         words.replace("&#x27;", "'")
     )
     assert "/a.xml XML, 0 pages incomplete warning SM060: the transfer of /a.xml broke off" in words

@@ -1,4 +1,4 @@
-"""Findings counted by rule; the verdict on them: red, amber or green, why, and what to mend first."""
+"""Findings counted by rule; the verdict on them: red, amber or green, why, and what to fix first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from usp.objects.problem import Failure
 
 MAX_EXAMPLES = 5  # how many findings of one rule are kept
-_MOST_FIRST = 5  # rules to mend first
+_MOST_FIRST = 5  # rules to fix first
 _DUPLICATES = ("SM409", "SM410")
 _LONGEST_URL = 100
 
@@ -81,7 +81,7 @@ class RuleRow:
 
 @dataclass(slots=True)
 class CheckList:
-    """All findings by severity and by rule, what to mend first at the top.
+    """All findings by severity and by rule, what to fix first at the top.
 
     ``complete`` is False if the check was stopped, after so many ``pages``. Memory does not grow with
     the number of findings, only with that of sitemaps and rules.
@@ -212,7 +212,7 @@ _rank = tuple(Color).index
 class Verdict:
     """How a website is: a color, a sentence that says why, and what to do about that.
 
-    ``first`` are the rules to mend first, at most five. If nothing could be read because of a failure,
+    ``first`` are the rules to fix first, at most five. If nothing could be read because of a failure,
     ``code`` is its code. ``topic`` is the page of ``usp help`` that goes on from here, if there is one.
     """
 
@@ -234,12 +234,12 @@ class Verdict:
         return values | {"first": [row.code for row in self.first], "code": code}
 
     def to_mend(self, hint: Callable[[RuleRow], str] = attrgetter("hint")) -> Iterator[str]:
-        """Yield what to mend first, in lines: a head, and one for each rule; nothing if nothing is.
+        """Yield what to fix first, in lines: a head, and one for each rule; nothing if nothing is.
 
         ``hint`` returns what to do, in the words of whoever shows it.
         """
         if self.first:
-            yield f"To mend first ('usp rule {self.first[0].code}' explains one):"
+            yield f"To fix first ('usp rule {self.first[0].code}' explains one):"
         for row in self.first:
             often = f" ({row.count:,} times)" if row.count > 1 else ""
             yield f"  {row.code} {row.name}{often}: {hint(row)}"

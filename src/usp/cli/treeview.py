@@ -215,7 +215,7 @@ def _held(sitemap: AbstractSitemap, content: Content) -> str:
 
 
 def summary(wrong: SiteFindings, output: Path | None = None) -> Iterator[str]:
-    """Yield the verdict on a tree, its totals, and what to mend first."""
+    """Yield the verdict on a tree, its totals, and what to fix first."""
     tree, found, result = wrong.tree, wrong.found, wrong.verdict()
     total = f"{counted(tree.page_count(), 'page')} in {counted(tree.sitemap_count(), 'sitemap')}"
     total = f"{total}; {found}." if found.total else f"{total}."

@@ -110,7 +110,7 @@ def checks_of(
 
 
 def verdict_card(summary: Summary) -> Markup:
-    """Return the verdict: its color, why, and what to mend first, with links to the findings."""
+    """Return the verdict: its color, why, and what to fix first, with links to the findings."""
     result, found = summary.verdict, summary.checks
     light = tag("strong", result.color.capitalize(), class_="light")
     parts = [tag("p", light, " ", shown_text(result.sentence, MAX_SENTENCE), class_="sentence")]
@@ -121,7 +121,7 @@ def verdict_card(summary: Summary) -> Markup:
         for row in result.first
     ]
     if first:
-        parts += [tag("p", "To mend first:"), tag("ol", *first)]
+        parts += [tag("p", "To fix first:"), tag("ol", *first)]
     if not found.complete or not found.rules:
         parts.append(tag("p", _checked(found), class_="note"))
     kind = f"verdict {result.color}"
@@ -134,7 +134,7 @@ def rule_link(row: RuleRow) -> Markup:
 
 
 def findings_card(summary: Summary) -> Markup:
-    """Return the card for everything that is wrong, by rule, what to mend first at the top."""
+    """Return the card for everything that is wrong, by rule, what to fix first at the top."""
     found = summary.checks
     if not found.rules:
         return Markup("")
