@@ -39,6 +39,14 @@ _COMMITS = 1 << 20  # of a run, at most: the numbers of a later run are higher
 _CONFIGURATION = {"delta.checkpointInterval": "20"}
 """A commit reads all others since the last checkpoint, one request for each in an object store."""
 
+_SETTINGS = (
+    "target_partitions = 1",
+    "batch_size = 1024",
+    "parquet.pushdown_filters = true",
+    "parquet.max_predicate_cache_size = 0",
+)
+"""One file at a time, and few rows of it: otherwise a driver needs a hundred megabytes more."""
+
 _DAY = 86_400  # seconds
 _ATTEMPTS = 8
 _PAUSE = 0.5  # seconds, at most, before the second attempt
@@ -164,8 +172,8 @@ class Dataset:
         # is Python, and now and then abort the process when it ends.
         with self.store.words():
             builder = deltalake().QueryBuilder()
-            # One file at a time: with more, a driver needs a hundred megabytes more.
-            builder.execute("set datafusion.execution.target_partitions = 1")
+            for setting in _SETTINGS:
+                builder.execute(f"set datafusion.execution.{setting}")
             for table in tables:
                 builder.register(table, self.table(table))
             return pyarrow().RecordBatchReader.from_stream(builder.execute(sql))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +29,8 @@ from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.metrics import DELAYS
 from usp.fleet.options import MAX_FAILED, FleetRun, Shard
 from usp.fleet.site_list import (
-    Assignment,
     Assignments,
-    Extras,
-    Known,
+    WaitingSite,
     by_address,
     homepages,
     host_key,
@@ -63,8 +62,11 @@ def crawl_fleet(
     ``DatasetError`` if the dataset cannot be used, ``MissingExtraError`` if an extra is missing.
     """
     how = run or FleetRun()
-    site_module()
-    load_for_threads()
+    if (
+        find_spec("aiohttp") is None
+    ):  # else only workers load it: 14 MiB, and those of .compute are 12
+        site_module()
+    load_for_threads(".parquet", ".fs")
     is_ray = how.engine == "ray"
     if is_ray:
         ray_module(address=how.address)
@@ -131,24 +133,24 @@ class _Wanted:
     first: int
     progress: FleetProgress
 
-    def all(self, sites: Iterable[str] | None) -> Iterator[tuple[str, Assignment]]:
-        """Yield the sites in the order in which they are to be crawled, with their assignments."""
-        extras: dict[str, Extras] = {}
-        found = self._wanted(None if sites is None else homepages(sites, extras))
-        keyed = (
-            by_address(found) if self.how.same_address else ((o, host_key(o.site)) for o in found)
-        )
-        for one, key in keyed:
-            yield one.site, Assignment(key, one, extras.pop(one.site, Extras()))
+    def all(self, sites: Iterable[str] | None) -> Iterator[WaitingSite]:
+        """Yield the sites in the order in which they are to be crawled."""
+        more: dict[str, WaitingSite] = {}
+        found = self._wanted(None if sites is None else homepages(sites, more))
+        if self.how.same_address:
+            found = by_address(found)
+        for one in found:
+            login, feeds = more.pop(one.url, one)[2:4]
+            yield one._replace(key=one.key or host_key(one.url), login=login, feeds=feeds)
 
-    def _wanted(self, sites: Iterator[str] | None) -> Iterator[Known]:
+    def _wanted(self, sites: Iterator[str] | None) -> Iterator[WaitingSite]:
         how, known, progress = self.how, self.known, self.progress
         if not how.replaces:
             assert sites is not None
             for site, is_there in known.new(sites):
                 progress.before += is_there
                 if not is_there:
-                    yield Known(site)
+                    yield WaitingSite(site)
             return
         if sites is not None:
             known.listed(sites)
@@ -156,14 +158,14 @@ class _Wanted:
             yield from self._due()
         elif how.again:
             yield from known.known(f"coalesce(run, 0) < {self.first}", checks=True)
-            yield from map(Known, known.unknown())
+            yield from map(WaitingSite, known.unknown())
         else:
             codes = ", ".join(map(quoted, how.codes))
             failed = f"code in ({codes})" if codes else "outcome in ('failed', 'kept')"
             yield from known.known(failed, checks=True)
             progress.unknown = sum(1 for _ in known.unknown())
 
-    def _due(self) -> Iterator[Known]:
+    def _due(self) -> Iterator[WaitingSite]:
         """Yield the sites of which something is due; with ``every``, for ever."""
         progress, most = self.progress, self.how.per_hour
         while True:
@@ -173,10 +175,10 @@ class _Wanted:
             sent = Counter() if most is None else self.known.requests_of_last_hour()
             for one in self.known.known("due is null or due <= now()"):
                 progress.lag = max(progress.lag, (now - (one.due or now)).total_seconds())
-                host = host_key(one.site)
+                host = host_key(one.url)
                 room = None if most is None else min(most - sent[host], one.sitemaps or 1)
-                if one.site not in progress.active and (room is None or room > 0):
-                    progress.active.add(one.site)
+                if one.url not in progress.active and (room is None or room > 0):
+                    progress.active.add(one.url)
                     sent[host] += room or 0
                     yield one._replace(room=room)
             if self.how.every is None:
