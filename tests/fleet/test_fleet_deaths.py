@@ -308,7 +308,7 @@ def test_what_a_function_does_can_be_waited_for_later():
 def test_a_run_ends_while_its_store_is_silent_and_what_was_committed_stays(
     fleet: Served, tmp_path, silent, monkeypatch, share
 ):
-    monkeypatch.setattr("usp.fleet.dataset._SHARE", share)  # when the second commit is
+    monkeypatch.setattr("usp.fleet.run._SHARE", share)  # when the second commit is
     seen, run = [], FleetRun(workers=1, options=OPTIONS, commit_seconds=0.05)
     with pytest.raises(KeyboardInterrupt):
         crawl_fleet(fleet.urls[:30], tmp_path / "d", run, seen.append)

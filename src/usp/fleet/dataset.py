@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import os
 
 
-__all__ = ["Committer", "Dataset"]
+__all__ = ["Dataset"]
 
 _RUNS, _SHARDS, _AGAIN, _VACUUM = "usp-run", "usp-shards", "usp-again", "usp-vacuum"
 """Application transactions of ``visits``: the number of the last run; of runs that visit sites again,
@@ -353,44 +353,3 @@ def _refuse_other_things(root: Path) -> None:
         raise NotADatasetError(
             f"{root} is not empty and not a dataset of usp crawl; choose another folder"
         )
-
-
-# When parts are committed ----------------------------------------------------------------------------
-
-
-_SHARE = 5
-"""A commit waits until the last one is this many times as long ago as it took: others join it."""
-
-_LONGEST_WAIT = 20.0  # seconds
-
-
-class Committer:
-    """Takes parts, and commits them."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
-        self._waiting: list[Part] = []
-        self._next = float("-inf")
-        self._is_whole = True
-
-    @property
-    def is_late(self) -> bool:
-        """Whether something waits, and it is time to commit it."""
-        return bool(self._waiting) and time.monotonic() >= self._next
-
-    def add(self, part: Part) -> None:
-        """Take a part, to be committed with the next ones."""
-        self._waiting.append(part)
-
-    def close(self) -> list[Row]:
-        """Commit what was taken; return the rows of its sites. After an error, do nothing."""
-        if not self._waiting or not self._is_whole:
-            return []
-        self._is_whole = False
-        began = time.monotonic()
-        parts, self._waiting = self._waiting, []
-        self._dataset.commit(parts)
-        self._is_whole = True
-        now = time.monotonic()
-        self._next = now + min(_SHARE * (now - began), _LONGEST_WAIT)
-        return [row for part in parts for row in part.sites]

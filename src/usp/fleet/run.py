@@ -22,7 +22,7 @@ from usp._base.files import DatasetError
 from usp._base.interrupts import InterruptibleThread
 from usp.export.schema import ALL_COLUMNS
 from usp.fleet.crawler import Job, load_for_threads, site_module
-from usp.fleet.dataset import Committer, Dataset
+from usp.fleet.dataset import Dataset
 from usp.fleet.engines import LocalEngine, News, RayEngine, Signal, advice_on, ray_module
 from usp.fleet.known_sites import KnownSites
 from usp.fleet.leave_alone import LeaveAlone
@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 __all__ = ["FleetProgress", "FleetRun", "crawl_fleet"]
 
 _LAST_SECONDS = 5.0  # in which a store must respond to each request of a run that was interrupted
+_SHARE = 5
+"""A commit waits until the last one is this many times as long ago as it took: others join it."""
+
+_LONGEST_WAIT = 20.0  # seconds
 _SLOWEST = 5
 SUMS = ("sitemaps", "pages", "bytes", "requests")
 
@@ -114,7 +118,7 @@ def crawl_fleet(
     with KnownSites(Dataset(root), Shard.read(how.shard)) as known:
         left = Assignments(_Wanted(known, how, first, progress).all(sites), is_left_alone)
         try:
-            _crawl(engine, left, Committer(dataset), aside, progress, on_progress)
+            _crawl(engine, left, dataset, aside, progress, on_progress)
         except BaseException:
             with suppress(Exception):  # the first one says more
                 end(is_whole=False)
@@ -189,24 +193,33 @@ class _Wanted:
 def _crawl(
     engine: LocalEngine | RayEngine,
     left: Assignments,
-    committer: Committer,
+    dataset: Dataset,
     aside: InterruptibleThread,
     progress: FleetProgress,
     on_progress: Callable[[FleetProgress], None],
 ) -> None:
     """Let an engine crawl, and commit what it reports; also what it has when it is interrupted."""
+    waiting: list[Part] = []
+    next_at = float("-inf")
 
     def keep() -> None:
-        done = committer.close()
-        progress.safe += len(done)  # not in the thread that may be interrupted
-        progress.active.difference_update(row["site"] for row in done)
+        nonlocal next_at
+        parts, began = waiting.copy(), time.monotonic()
+        waiting.clear()
+        if parts:
+            dataset.commit(parts)
+            now = time.monotonic()
+            next_at = now + min(_SHARE * (now - began), _LONGEST_WAIT)
+            done = [row["site"] for part in parts for row in part.sites]
+            progress.safe += len(done)  # not in the thread that may be interrupted
+            progress.active.difference_update(done)
 
     def take(message: News) -> None:
         progress.total = left.total
         progress.take(message)
         if isinstance(message, Part):
-            committer.add(message)
-        if committer.is_late:
+            waiting.append(message)
+        if waiting and time.monotonic() >= next_at:
             aside(keep)
         on_progress(progress)
 
@@ -214,7 +227,7 @@ def _crawl(
         deque(map(take, engine.run(left)), 0)
         aside(keep)
         progress.total = left.total
-    except (DatasetError, OSError) as error:  # no more is committed: see Committer.close
+    except (DatasetError, OSError) as error:  # no more is committed
         deque(engine.stop(), 0)
         if isinstance(error, DatasetError) or (advice := advice_on(error)) is None:
             raise
