@@ -32,7 +32,7 @@ from pathlib import Path
 from usp._store import Store
 from usp.changes import diff
 from usp.objects.sitemap import IndexWebsiteSitemap
-from usp._crawl.given_documents import parse_file
+from usp._crawl.receiver import parse_file
 
 def tree(folder):
     store = Store()

@@ -36,7 +36,7 @@ import usp
 from usp._store import Store
 from usp.objects.page import fields_of
 from usp.objects.sitemap import IndexWebsiteSitemap
-from usp._crawl.given_documents import parse_file
+from usp._crawl.receiver import parse_file
 
 def four(page):
     return page.url, page.priority, page.last_modified, page.change_frequency

@@ -19,6 +19,7 @@ from typing import Any
 SHORT = (8, 12, 16, 20, 24, 28)  # what doubles with each character shows here
 LENGTHS = (64, 256, 1024, 4096, 16_384)
 FLOOR = 0.012  # seconds: what is quicker with the longest text is not quadratic
+CLEAR = 5  # what grows less at first sight is linear, without a closer look
 STEADY = 0.03  # seconds that a closer look takes, for each length
 GROWTH = 9  # between four times as long, which is linear, and sixteen, which is quadratic
 
@@ -150,11 +151,15 @@ def growth(call: Callable[[Any], object], text: Callable[[int], Any]) -> float:
     before = text(0)
     for length in (*SHORT, *LENGTHS):
         given = text(length)
-        if _once(call, given) > FLOOR:
+        if (slow := _once(call, given)) > FLOOR:
+            shorter = before if length in LENGTHS[1:] else text(0)
+            if (ratio := slow / max(_once(call, shorter), 1e-7)) < CLEAR:
+                return ratio
             slow = _steady(call, given)
             if slow > FLOOR:
-                shorter = before if length in LENGTHS[1:] else text(0)
                 return slow / max(_steady(call, shorter), 1e-7)
+        elif length == LENGTHS[-2] and slow * 4**3 < FLOOR:
+            return 0  # the longest text would be quick even if the work were cubic
         before = given
     return 0
 

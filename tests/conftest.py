@@ -20,8 +20,10 @@ from website import Site
 def pytest_configure() -> None:
     """Let processes keep what they compile, and hear Ctrl-C where the run itself was started without.
 
-    Hundreds of tests start a process; without bytecode each would compile the whole package.
+    Hundreds of tests start a process; without bytecode each would compile the whole package. Garbage is
+    not looked for until all tests are collected: nothing of them goes.
     """
+    gc.disable()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -57,6 +59,7 @@ def times(request: pytest.FixtureRequest) -> int:
 
 def pytest_collection_finish() -> None:
     """Keep ten thousand tests out of every later collection of garbage: some tests ask for many."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

@@ -13,7 +13,7 @@ ROOT = Path(usp.__file__).parent
 LAYERS = [  # from the top down; a module may import what stands below it, or beside it
     ["cli", "mcp", "_demo", "__main__"],
     ["export", "report", "graph", "checks", "changes", "fleet", "contrib"],
-    ["tree", "aio", "stream", "fetch_parse", "snapshot", "_compat", "_inputs", "_content"],
+    ["tree", "aio", "stream", "fetch_parse", "snapshot", "_inputs", "_content"],
     ["_crawl", "_snapshot"],
     ["web_client", "_http", "_store"],
     ["_formats"],
@@ -34,9 +34,9 @@ DEFERRED = {  # imports inside functions, and why they may point up or wait
     "checks.verdicts -> checks.checking": "verdict: most callers have checked",
     "checks.checking -> checks.fetching": "few pages are fetched, and nothing of a given tree",
     "checks.checking -> checks.ignores": "most checks ignore nothing",
-    "checks.known_pages -> checks.fetching": "few folders have built pages",
-    "checks.known_pages -> _crawl.given_documents": "the same",
-    "checks.known_pages -> changes": "few checks compare with an earlier state",
+    "checks.context -> checks.fetching": "few folders have built pages",
+    "checks.context -> _crawl.receiver": "the same",
+    "checks.context -> changes": "few checks compare with an earlier state",
     "checks.rules.sm3_document -> _formats.xml.raw_entries": "rules load no parser",
     "objects.abstract_sitemap -> export.arrow": "to_arrow, the Arrow stream: pyarrow is an extra",
     "objects.abstract_sitemap -> selection": "select: filters of pages",
@@ -167,7 +167,6 @@ PURE = ("_formats", "objects", "_crawl")
 NOT_PURE = {  # of these packages, and why
     "_crawl.fetch": "fetches a document by the clock",
     "_crawl.receiver": "receives a document by the clock and stores it",
-    "_crawl.given_documents": "stores a document",
     "_crawl.thread_driver": "waits and fetches",
     "_crawl.asyncio_driver": "waits and fetches",
 }

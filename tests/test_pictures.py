@@ -20,10 +20,6 @@ from together import together  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 MADE = {name for names in pictures.PICTURES.values() for name in names}
-PAGES = {
-    page: page.read_text("utf-8") for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-}
-PAGES |= {reference_pages.FOLDER / path: text for path, text in reference_pages.all_pages().items()}
 DRAWINGS = sorted(IMAGES.glob("*.svg"))
 RECORD = json.loads(pictures.RESULTS.read_text(encoding="utf-8"))
 RUN = "run python tools/pictures.py"
@@ -33,6 +29,14 @@ def test_every_picture_is_made_by_the_script():
     assert {path.name for path in IMAGES.iterdir()} == MADE
 
 
+def pages() -> dict[Path, str]:
+    """Return the texts of all pages, those that are made from the code too."""
+    found = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    made = reference_pages.all_pages()
+    texts = {page: page.read_text("utf-8") for page in found}
+    return texts | {reference_pages.FOLDER / path: text for path, text in made.items()}
+
+
 def shown_by(page: Path, text: str) -> set[Path]:
     """Return the files that the pictures of a page are."""
     names = re.findall(r"!\[[^]]*\]\(([^)\s]+)\)|\b(?:src|srcset)=\"([^\"]+)\"", text)
@@ -40,13 +44,13 @@ def shown_by(page: Path, text: str) -> set[Path]:
 
 
 def test_every_picture_is_on_a_page_and_every_page_has_its_pictures():
-    shown = {path for page, text in PAGES.items() for path in shown_by(page, text)}
+    shown = {path for page, text in pages().items() for path in shown_by(page, text)}
     assert {path.name for path in shown if path.parent == IMAGES} == MADE
     assert [str(path) for path in shown if not path.exists()] == []
 
 
 def test_every_picture_has_a_text_for_those_who_do_not_see_it():
-    for page, text in PAGES.items():
+    for page, text in pages().items():
         assert "![](" not in text
         assert all("alt=" in tag for tag in re.findall(r"<img[^>]*>", text)), page
 

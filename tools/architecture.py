@@ -47,7 +47,7 @@ BOXES: dict[str, tuple[str, str]] = {
     "objects": ("nodes, pages and their values", "tree"),
     LEAVES: ("URLs, dates, limits, options, events, exceptions", ""),
 }
-HIDDEN = {"_demo", "__main__", "_compat"}  # not a part of any way: a website, a start, old names
+HIDDEN = {"_demo", "__main__"}  # not a part of any way: a website, a start
 
 _COLORS = {  # light: fill and line; dark: fill and line
     "discover": ("#fdeccf", "#b7791f", "#4a3510", "#e0a63f"),

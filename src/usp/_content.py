@@ -8,18 +8,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from itertools import chain
 from operator import itemgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
-from usp._base.dates import known_date
 from usp._base.urls import INDEX_PAGE, Folders, first_folders, folder_of, host_in
-from usp._formats.batches import read_frequency, read_priority
 from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, PageBlock, SitemapNewsStory
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from decimal import Decimal
 
     from usp.objects.video import SitemapVideo
 
@@ -141,46 +139,20 @@ class Content:
         if not urls:
             return
         self.pages += len(urls)
-        self._add_places(urls)
-        texts = block.texts()
-        if texts is not None:
-            self._add_texts(texts, len(urls))
-        else:
-            self._add_columns(zip(*block.rows(), strict=True))
-
-    def _add_places(self, urls: Sequence[str]) -> None:
-        """Count hosts and sections."""
         folders = folder_counts(urls)
         hosts: Counter[str] = Counter()
         for folder, count in folders.items():
             hosts[host_in(folder)] += count
         self.hosts.add(hosts)
         self.sections.add(folders)
-
-    def _add_texts(self, texts: Mapping[str, Sequence[str]], count: int) -> None:
-        lastmods, frequencies, priorities = (
-            Counter(texts[name]) if name in texts else Counter({"": count})
-            for name in ("lastmod", "changefreq", "priority")
-        )
-        self.dates.add((known_date(text), number) for text, number in lastmods.items())
-        for text, number in frequencies.items():
-            self.frequencies[read_frequency(text) or ""] += number
-        for text, number in priorities.items():
-            if (read := read_priority(text)) is not None:
-                self._add_priority(Decimal(str(read)), number)
-
-    def _add_priority(self, value: Decimal, count: int) -> None:
-        self.priorities[int(value * 10)] += count
-        lowest, highest = self.lowest_priority, self.highest_priority
-        self.lowest_priority = value if lowest is None else min(lowest, value)
-        self.highest_priority = value if highest is None else max(highest, value)
-
-    def _add_columns(self, columns: Iterable[tuple[Any, ...]]) -> None:
-        """Count pages by their fields, given as columns in the order of ``PageFields``."""
+        columns = zip(*block.rows(), strict=True)  # in the order of PageFields
         priorities, dates, frequencies, news, images, alternates, videos, *_ = columns
         declared = (one for one in priorities if one is not SITEMAP_PAGE_DEFAULT_PRIORITY)
         for value, count in Counter(declared).items():
-            self._add_priority(value, count)
+            self.priorities[int(value * 10)] += count
+            lowest, highest = self.lowest_priority, self.highest_priority
+            self.lowest_priority = value if lowest is None else min(lowest, value)
+            self.highest_priority = value if highest is None else max(highest, value)
         for frequency, count in Counter(frequencies).items():
             self.frequencies[frequency.value if frequency else ""] += count
         stories: list[SitemapNewsStory] = list(filter(None, news))
@@ -248,19 +220,12 @@ class Sections:
         """Count pages by the URLs of their folders; see :func:`folder_counts`."""
         for folder, count in folders.items():
             self._counts[first_folders(folder)] += count
-        if len(self._counts) > self._most:
-            self._merge_rare(second=True)
-        if len(self._counts) > self._most:
-            self._merge_rare(second=False)
-
-    def _merge_rare(self, *, second: bool) -> None:
-        """Count rare second folders, or then first ones, as those above them."""
-        ranked = self._counts.most_common()
-        self._counts = Counter(dict(ranked[: self._most // 2]))
-        for folders, count in ranked[self._most // 2 :]:
-            first = folders[0] if folders[1] or second else ""
-            self._counts[first, ""] += count
-        self.exact = False
+        while len(self._counts) > self._most:
+            ranked = self._counts.most_common()
+            self._counts = Counter(dict(ranked[: self._most // 2]))
+            for (first, second), count in ranked[self._most // 2 :]:
+                self._counts[first if second else "", ""] += count
+            self.exact = False
 
     def ranked(self, most: int, below: int) -> list[PathSection]:
         """Return first folders with their pages, and the same by second folder; the largest first.

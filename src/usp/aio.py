@@ -17,7 +17,7 @@ from usp._crawl.asyncio_driver import AsyncioDriver, Stepper
 from usp._crawl.fetch import END, prepared
 from usp._crawl.page_stream import PageStream, pages_of
 from usp._crawl.website import sitemap_search, tree_of, website_search
-from usp._snapshot.snapshot_update import UpdatePolicy
+from usp._snapshot.recording import UpdatePolicy, UpdateRecorder
 from usp.options import SitemapKeywords, WebsiteKeywords, combined, shows
 
 if TYPE_CHECKING:
@@ -149,16 +149,16 @@ async def update(
     Like ``usp.update``.
     """
     policy = UpdatePolicy(trust_lastmod, accept, max_removed)
-    plan = await asyncio.to_thread(snapshot.UpdatePlan, policy, path, output, options, keywords)
+    plan = await asyncio.to_thread(UpdateRecorder, policy, path, output, options, keywords)
     return await run_update(plan, web_client)
 
 
 async def run_update(
-    plan: snapshot.UpdatePlan, web_client: AbstractAsyncWebClient | AbstractWebClient | None
+    plan: UpdateRecorder, web_client: AbstractAsyncWebClient | AbstractWebClient | None
 ) -> snapshot.Update:
     """Crawl on asyncio; return what came of an update."""
     await _tree(plan.search, web_client)
-    return await asyncio.to_thread(plan.update)
+    return await asyncio.to_thread(snapshot.update_of, plan)
 
 
 async def _tree(

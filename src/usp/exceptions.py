@@ -62,7 +62,6 @@ class LocalShortageError(OSError):
         super().__init__(code, self.ADVICE[code])
 
     def __str__(self) -> str:
-        """Return what to do, without the number of the error."""
         return self.ADVICE[self.args[0]]
 
     def __reduce__(self) -> tuple[type[LocalShortageError], tuple[int]]:

@@ -225,7 +225,6 @@ class Term(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _stems(word: str) -> frozenset[str]:
-    """Return a word, and what it may be without its ending."""
     found = {
         word.removesuffix(ending)
         for ending, least in _ENDINGS.items()
@@ -236,7 +235,6 @@ def _stems(word: str) -> frozenset[str]:
 
 
 def _is_in(one: str, word: str) -> bool:
-    """Return whether a longer word is like that of a query."""
     if word >= _WITHOUT_BLANKS:
         return word in one
     return len(word) >= _BEGINNING and one.startswith(word)
@@ -252,7 +250,6 @@ def _texts_of(page: SitemapPage) -> tuple[str, str]:
 
 
 def _folded(text: str) -> str:
-    """Return a text in lower case and without accents."""
     folded = text[:_MOST_TEXT].casefold()
     if folded.isascii():
         return folded

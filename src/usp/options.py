@@ -110,7 +110,6 @@ class CrawlOptions:
             self._check_filters()
 
     def _check_filters(self) -> None:
-        """Raise ``ValueError`` for a date or a pattern that cannot be read."""
         from usp._base.filters import Patterns, checked, moment  # noqa: PLC0415 - not for the help
 
         if self.sitemaps_since is not None:

@@ -14,7 +14,7 @@ from usp._base.filters import Moment, Patterns, checked, for_pages, for_sitemaps
 from usp._base.seen_urls import SeenUrls
 from usp._base.urls import url_parts
 from usp.objects.abstract_sitemap import page_sitemaps
-from usp.objects.page_blocks import PageList, PickedPages
+from usp.objects.page import PageList, PickedPages
 from usp.objects.sitemap import AbstractSitemap
 from usp.options import CrawlOptions
 

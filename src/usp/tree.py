@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from usp._base.names import lazy_getattr
-from usp._crawl.given_documents import parse_document, parse_file, parse_text, text_bytes
+from usp._crawl.receiver import parse_document, parse_file, parse_text, text_bytes
 from usp._crawl.thread_driver import crawl_with
 from usp._crawl.website import (
     _UNPUBLISHED_SITEMAP_PATHS,

@@ -7,7 +7,6 @@ from check_examples import HOME, Client, found_in_file, locs, replies_of
 
 import usp
 from memory_web import Doc
-from usp._crawl.stored_pages import SourcePosition
 from usp.checks import page_columns
 from usp.checks.page_columns import Sample
 from website import Answer, Site
@@ -47,7 +46,7 @@ class Pages:
         self.examined = self
 
     def place(self, at):
-        return SourcePosition(at)
+        return at, None
 
 
 # Which pages -------------------------------------------------------------------------------------

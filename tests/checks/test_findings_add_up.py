@@ -12,7 +12,7 @@ from check_examples import HOME, filled, found_in, found_in_file, locs
 
 from usp._inputs import tree_of
 from usp.checks import RULES, check
-from usp.checks.node_findings import findings_of
+from usp.checks.checking import findings_of
 from usp.checks.registry import RuleScope
 
 
@@ -53,8 +53,8 @@ def test_defects_are_found_together_as_each_of_them_alone(tmp_path):
     """Each of them in one document with every other, in each of the ways."""
     path, codes = tmp_path / "sitemap.xml", list(BAD)
     alone = {(code, way): told(way, path, bad) for code, bad in BAD.items() for way in WAYS}
-    fives = [codes[at : at + 5] for at in range(0, len(codes), 5)]
-    groups = [[*one, *other] for one, other in combinations(fives, 2)]
+    eights = [codes[at : at + 8] for at in range(0, len(codes), 8)]
+    groups = [[*one, *other] for one, other in combinations(eights, 2)]
     wrong = [
         (group, way)
         for group, way in product(groups, WAYS)

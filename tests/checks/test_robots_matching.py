@@ -100,7 +100,8 @@ def test_thousands_of_rules_that_match_nothing_are_ruled_out_together():
         text = "User-agent: *\n" + "\n".join("Disallow: " + path.format(n) for n in range(3000))
         urls = [f"{HOST}/blog/{n}-name" for n in range(2000)]
         robots = Robots(text)
-        robots.rules_for("*").__dict__["protego"] = counting = Counting(text)
+        counting = Counting(text)
+        robots._rules["*"] = robots.rules_for("*")._replace(protego=counting)
         assert not list(robots.disallowed(urls, "\n{}\n".format("\n".join(urls))))
         assert counting.asked == 0, path
 
@@ -110,7 +111,8 @@ def test_a_hostile_robots_txt_is_asked_only_so_often(monkeypatch):
     text = "User-agent: *\n" + "".join(f"Disallow: /*a*b*{n}*c\n" for n in range(100))
     urls = [f"{HOST}/{'ab' * 40}{n}" for n in range(500)]
     hostile = Robots(text)
-    hostile.rules_for("*").__dict__["protego"] = counting = Counting(text)
+    counting = Counting(text)
+    hostile._rules["*"] = hostile.rules_for("*")._replace(protego=counting)
     assert not list(hostile.disallowed(urls, "\n{}\n".format("\n".join(urls))))
     assert 0 < counting.asked < 50
 

@@ -11,7 +11,7 @@ import pytest
 import usp
 from quick_usp import usp_command
 from usp._demo import demo_site
-from usp.cli.treeview import ReadTree, summary, tree_view
+from usp.cli.treeview import TreeView, summary
 from usp.objects.sitemap import IndexWebsiteSitemap, InvalidSitemap
 from usp.tree import sitemap_tree_for_homepage
 from usp.web_client.requests_client import RequestsWebClient
@@ -152,11 +152,10 @@ def test_a_tree_view_lets_no_markup_and_no_escapes_through():
     tree = IndexWebsiteSitemap(
         "http://x/", [InvalidSitemap("http://x/[red]\x1b", "[bold]\x1b[2J it failed")]
     )
-    read = ReadTree(tree)
-    view = tree_view(read)
-    child = view.children[0]
-    assert str(child.label) == "/[red]%1B  failed"
-    assert str(child.children[0].label) == "warning SM060: [bold]%1B[2J it failed"
-    lines = [str(line) for line in summary(read.wrong)]
+    view = TreeView(tree)
+    _, child, finding = view.drawn()
+    assert child == "└── /[red]%1B  failed"
+    assert finding == "    └── warning SM060: [bold]%1B[2J it failed"
+    lines = list(summary(view.wrong))
     assert lines[0] == "red: http://x/[red]%1B could not be read: [bold]%1B[2J it failed."
     assert lines[2] == "0 pages in 1 sitemap; 1 finding (1 warning)."

@@ -64,7 +64,7 @@ def document(tmp_path) -> Path:
 def test_while_modules_are_loaded(document):
     for module, argv in cases(
         [
-            ("usp.cli.app", ["--help"]),
+            ("usp.cli.cli", ["--help"]),
             ("rich_click", ["--help"]),
             ("usp.cli.commands.cmd_ls", ["ls", "{document}"]),
             ("usp._crawl.crawl", ["ls", "{document}"]),
@@ -126,7 +126,7 @@ def test_while_a_tree_is_read(document):
 
 
 def test_it_is_json_for_programs(document):
-    for module in ("usp.cli.app", "pyarrow"):
+    for module in ("usp.cli.cli", "pyarrow"):
         argv = ["ls", str(document), "-o", f"{document}.parquet", "--json"]
         status, _, err = python(at_call(argv, module))
         assert json.loads(err)["status"] == status == 130
@@ -139,7 +139,7 @@ def test_a_process_that_ignores_it_goes_on(document):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     argv = ["ls", str(document), "-f", "pages"]
-    status, out, err = python(at_call(argv, "usp.cli.app"), preexec_fn=ignore)
+    status, out, err = python(at_call(argv, "usp.cli.cli"), preexec_fn=ignore)
     assert (status, err) == (0, b"")
     assert len(out.splitlines()) == 1000
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs commands i
 
 LOADED = """
 import json, os, sys
-from usp.cli import app, main  # which every command loads
+from usp.cli import cli, main  # which every command loads
 for argv in json.loads(sys.argv[1]):
     if os.fork() == 0:
         try:
@@ -76,8 +76,8 @@ def test_checking_a_small_website_loads_only_what_its_sitemaps_need(serve):
     (modules,) = loaded(["tree", str(site), "-q", "--allow-network", "any"])
     assert "usp.checks.rules" in modules
     unused = {
-        *("export", "changes", "report", "stream", "tree", "fetch_parse", "_compat", "selection"),
-        *("_crawl.hints", "_crawl.page_stream", "_crawl.given_documents", "_inputs.local_files"),
+        *("export", "changes", "report", "stream", "tree", "fetch_parse", "selection"),
+        *("_crawl.hints", "_crawl.page_stream", "_inputs.local_files"),
         *(f"_formats.{name}" for name in ("feeds", "json_feeds", "llms_txt", "opml")),
         *("checks.fetching", "checks.ignores"),
     }

@@ -6,11 +6,11 @@ from collections import Counter
 import pytest
 
 import usp._store as store
-from usp._crawl.given_documents import parse_document
+from usp._crawl.receiver import parse_document
 from usp._formats.document import DocumentParser
-from usp.cli.treeview import ReadTree, summary, tree_view
+from usp.cli.treeview import TreeView, summary
 from usp.limits import Limits
-from usp.objects.sitemap import examined_blocks, problems_until
+from usp.objects.sitemap import problems_until
 from usp.tree import sitemap_from_bytes, sitemap_tree_for_homepage
 from website import SITEMAP_NS, index, robots, urlset
 
@@ -65,9 +65,8 @@ def test_a_document_is_parsed_at_most_twice_while_it_comes_in_and_when_it_is_rea
 def test_what_is_read_once_is_what_is_read_one_by_one(site):
     first = sitemap_tree_for_homepage(f"{site}/", use_known_paths=False)
     other = sitemap_tree_for_homepage(f"{site}/", use_known_paths=False)
-    read = ReadTree(first)
-    tree_view(read)
-    summary(read.wrong)
+    view = TreeView(first)
+    assert [*view.drawn(), *summary(view.wrong)]
     for one, two in zip(first.all_sitemaps(), other.all_sitemaps(), strict=True):
         assert one.problems == two.problems
         assert one.problem_count() == sum(problem.times for problem in two.problems)
@@ -82,7 +81,7 @@ def test_counting_and_iterating_give_the_same_whatever_came_first():
         getattr(node, first)()
         assert (node.page_count(), node.problem_count()) == (90, 1)
         assert len(list(node.all_pages())) == len(node.pages) == 90
-        examined = [url for _, block in examined_blocks(node) for url in block.urls]
+        examined = [url for block in node._pages.examined() for url in block.urls]
         assert examined == [page.url for page in node.pages]
 
 

@@ -73,7 +73,7 @@ def test_the_children_of_an_index_are_fetched_by_the_client_that_it_is_given():
 
 
 def test_without_a_network_children_are_named_and_no_crawl_is_started(monkeypatch):
-    monkeypatch.delattr("usp._compat.crawl_with")
+    monkeypatch.delattr("usp.fetch_parse.crawl_with")
     node = parse(XMLSitemapParser, f"{H}/s.xml", text(index("/a.xml")))
     assert node == usp.IndexXMLSitemap(
         f"{H}/s.xml", [usp.InvalidSitemap(f"{H}/a.xml", "Un-fetched child sitemap")]

@@ -7,8 +7,7 @@ from typing import Any
 
 from usp._base.reason import Reason
 from usp._crawl.crawl import Crawl
-from usp._crawl.orders import Failed, FetchOrder, Probe, Received
-from usp._crawl.tree_slots import TreeSlot, node_for
+from usp._crawl.orders import Failed, FetchOrder, Probe, Received, TreeSlot, node_for
 from usp._formats.abstract_parser import ChildEntry
 from usp._store import DocumentWriter, Store
 from usp.events import Event

@@ -7,8 +7,7 @@ from player import World, error, index, junk, outline, pages, play, played, robo
 
 from cases import cases
 from usp._crawl.crawl import Crawl
-from usp._crawl.orders import Arrival, Failed
-from usp._crawl.tree_slots import node_for
+from usp._crawl.orders import Arrival, Failed, node_for
 from usp._formats.document import Role
 from usp._store import DocumentWriter, Store
 from usp.limits import DEFAULT, Limits

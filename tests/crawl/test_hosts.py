@@ -9,9 +9,8 @@ from player import World, error, index, pages, play, played, received, robots, t
 from cases import cases
 from usp._base.reason import Reason
 from usp._crawl.crawl import Crawl
-from usp._crawl.orders import Failed, Probe
+from usp._crawl.orders import Failed, Probe, node_for
 from usp._crawl.schedule import MAX_FAILING, MAX_FAILURES, MAX_SILENT, SLOW_AFTER, HostHealth
-from usp._crawl.tree_slots import node_for
 from usp._formats.document import Role
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import PagesTextSitemap

@@ -10,7 +10,7 @@ import pytest
 
 import usp
 from usp import aio
-from usp._snapshot import snapshot_update
+from usp._snapshot import recording
 from usp.changes import watching
 from website import Answer, Site, index, robots, urlset
 
@@ -107,7 +107,7 @@ def test_a_full_disk_is_an_error_of_the_round_only(site, path, monkeypatch):
         site.answers["/a.xml"] = urlset("/1", "/3")
         with monkeypatch.context() as full:
             failing = Mock(side_effect=OSError(28, "No space left on device"))
-            full.setattr(watching.UpdatePlan, "run", failing)
+            full.setattr(watching, "run_update", failing)
             assert next(watch).error.errno == 28
         assert said(next(watch)) == [("added", "3")]
 
@@ -198,7 +198,7 @@ def test_what_appears_while_something_else_is_served_comes_once_and_nothing_else
 
 def test_without_an_interval_a_round_requests_only_what_is_due(site, path, monkeypatch):
     waits, clock = [], Mock(wraps=time)
-    monkeypatch.setattr(snapshot_update, "time", clock)
+    monkeypatch.setattr(recording, "time", clock)
     monkeypatch.setattr(watching, "time", clock)
     clock.time.return_value = time.time()
     stop = Mock(is_set=lambda: False, wait=waits.append)

@@ -22,6 +22,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -78,14 +79,18 @@ class Block:
         return first[1] if first else None
 
 
+def written() -> list[Path]:
+    """Return the pages that stand in the repository."""
+    top = [path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md"]
+    return sorted([*top, *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")])
+
+
+@cache
 def pages() -> dict[Path, str]:
     """Return the texts of the pages whose examples are run, those that are made from the code too."""
-    top = [path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md"]
-    found = sorted([*top, *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")])
-    made = {
-        reference_pages.FOLDER / path: text for path, text in reference_pages.all_pages().items()
-    }
-    return {page: page.read_text("utf-8") for page in found} | made
+    texts = {page: page.read_text("utf-8") for page in written()}
+    made = reference_pages.all_pages()
+    return texts | {reference_pages.FOLDER / path: text for path, text in made.items()}
 
 
 def blocks(page: Path, text: str) -> Iterator[Block]:

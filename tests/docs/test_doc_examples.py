@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
 import pytest
-from doc_blocks import READ, REASONS, ROOT, RUN, SHOWN, blocks, pages
+from doc_blocks import READ, REASONS, ROOT, RUN, SHOWN, blocks, pages, reference_pages, written
 from doc_runs import ExampleError, reader, run_page
 from doc_sites import example_sites
 from markdown_it import MarkdownIt
 
 from together import together
+from usp.cli.commands import COMMANDS
 
-PAGES = pages()
+# Those that may run something, told without making the pages of commands: every worker asks for them.
+FENCE = re.compile(rf"^ *```(?:{'|'.join(sorted(RUN | READ))})$", re.MULTILINE)
 RUNNING = [
-    page
-    for page, text in PAGES.items()
-    if any(block.language in RUN | READ and not block.not_run for block in blocks(page, text))
+    *(page for page in written() if FENCE.search(page.read_text("utf-8"))),
+    *(reference_pages.FOLDER / f"cli/{name}.md" for name in COMMANDS),
 ]
+LONG = {"crawl.md", "fleet.md", "s3.md", "scrapy.md"}  # start crawls in processes of their own
 
 
 @pytest.fixture(scope="module")
@@ -31,23 +34,31 @@ def served(tmp_path_factory):
 def run(served, tmp_path):
     """Run a page: yield the blocks of consoles with their text as it is now."""
 
-    def pages(page, text):
+    def run(page, text):
         served.fill(later=False)
         with tempfile.TemporaryDirectory(dir=tmp_path) as folder, reader(Path(folder), served):
             yield from run_page(page, text, served)
 
-    return pages
+    return run
 
 
-@pytest.mark.parametrize("page", RUNNING, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.long] * (page.name in LONG))
+        for page in dict.fromkeys(RUNNING)
+    ],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_the_examples_of_a_page_run(page, run):
     """Output that differs is written by ``python tools/doc_examples.py --write``."""
-    for block, now in run(page, PAGES[page]):
+    for block, now in run(page, pages()[page]):
         assert block.text == now, f"{block.place}: run python tools/doc_examples.py --write"
 
 
 def test_a_block_is_of_a_known_language_or_says_why_it_is_not_run():
-    found = [block for page, text in PAGES.items() for block in blocks(page, text)]
+    found = [block for page, text in pages().items() for block in blocks(page, text)]
+    assert {block.page for block in found if block.language in RUN | READ} <= set(RUNNING)
     known = RUN | READ | SHOWN | {"run"}
     languages = {block.place: block.language for block in found if block.language not in known}
     wrong = {
@@ -59,7 +70,7 @@ def test_a_block_is_of_a_known_language_or_says_why_it_is_not_run():
 
 
 def test_no_code_is_indented_which_nothing_would_run():
-    tokens = ((page, token) for page, text in PAGES.items() for token in MarkdownIt().parse(text))
+    tokens = ((page, token) for page, text in pages().items() for token in MarkdownIt().parse(text))
     assert [(page, one.content) for page, one in tokens if one.type == "code_block"] == []
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from profiles import examples
 from usp.export import COLUMNS, write
 from usp.export.text_formats import plain
-from usp.objects.extensions import EXTENSIONS, Extension, FieldSpec, Kind, Table
+from usp.objects.extension_values import FieldSpec, Kind, Table
+from usp.objects.extensions import EXTENSIONS, Extension
 from usp.objects.page import SITEMAP_PAGE_DEFAULT_PRIORITY, SitemapPage, SitemapPageChangeFrequency
 from usp.objects.sitemap import AbstractPagesSitemap, IndexWebsiteSitemap, PagesXMLSitemap
 from usp.tree import sitemap_from_bytes

@@ -35,8 +35,7 @@ from usp.export import MissingExtraError, write
 from usp.export.arrow import reader, record_batches, to_arrow
 from usp.export.schema import COLUMNS, arrow_schema
 from usp.helpers import parse_iso8601_date
-from usp.objects.page import DeferredPage, SitemapPage, fields_of, page_of
-from usp.objects.page_blocks import PageList, PickedPages
+from usp.objects.page import DeferredPage, PageList, PickedPages, SitemapPage, fields_of, page_of
 from usp.objects.sitemap import PagesXMLSitemap
 from usp.selection import Selection
 from usp.tree import sitemap_from_bytes

@@ -14,7 +14,8 @@ from usp.export import COLUMNS, FORMATS
 from usp.export.schema import arrow_schema, arrow_type
 from usp.export.sitemaps import SITEMAP_COLUMNS, problem_columns, sitemap_rows
 from usp.export.xml_file import record_text
-from usp.objects.extensions import EACH, EXTENSIONS, SELF, FieldSpec, Kind, Table
+from usp.objects.extension_values import EACH, SELF, FieldSpec, Kind, Table
+from usp.objects.extensions import EXTENSIONS
 from usp.objects.problem import Problem, ProblemCode
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap
 from usp.objects.video import SitemapVideo

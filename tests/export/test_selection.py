@@ -2,8 +2,10 @@
 
 # ruff: noqa: DTZ001 - sitemaps have dates without an offset
 
+import asyncio
 import json
 import pickle
+from contextlib import aclosing
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
@@ -34,10 +36,34 @@ def urls(tree, **options) -> list[str]:
     selection = Selection(**options)
     one_by_one = [page.url for page in selection.of(with_sitemaps(tree), site=tree.url)]
     assert [page.url for page in tree.select(**options)] == one_by_one
+    stream = Stream(with_sitemaps(tree))
+    assert [page.url for page in selected(selection, stream, tree.url)] == one_by_one
     assert to_arrow(tree, ["url"], selection)["url"].to_pylist() == one_by_one
     rows = json.loads(exported(tree, "json", columns=["url"], selection=selection))
     assert [row["url"] for row in rows] == one_by_one
     return one_by_one
+
+
+class Stream:
+    """Pages as they come on asyncio: counts those that were asked for, and knows whether it is closed."""
+
+    def __init__(self, pages):
+        self._pages, self.asked, self.closed = pages, 0, False
+
+    async def pages(self):
+        try:
+            for page in self._pages:
+                self.asked += 1
+                yield page
+        finally:
+            self.closed = True
+
+
+def selected(selection, stream, site=None):
+    async def collect():
+        return [page async for page in selection.of_async(stream.pages(), site)]
+
+    return asyncio.run(collect())
 
 
 def with_sitemaps(tree):
@@ -152,6 +178,20 @@ def test_no_page_is_asked_for_behind_the_last_one():
         raise AssertionError
 
     assert len(list(Selection(limit=2).of(pages()))) == 2
+    stream = Stream(pages())
+    assert len(selected(Selection(limit=2), stream)) == stream.asked == 2
+    assert stream.closed
+
+
+def test_closing_a_selection_closes_the_stream():
+    stream = Stream([SitemapPage("https://x.org/1"), SitemapPage("https://x.org/2")])
+
+    async def first():
+        async with aclosing(Selection(exclude=["/nothing"]).of_async(stream.pages())) as pages:
+            return await anext(pages)
+
+    assert asyncio.run(first()).url == "https://x.org/1"
+    assert (stream.asked, stream.closed) == (1, True)
 
 
 @pytest.mark.parametrize(

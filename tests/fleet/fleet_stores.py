@@ -71,11 +71,17 @@ def serving_s3() -> Iterator[S3]:
 
 
 GATE = """
-import asyncio, sys
+import asyncio, re, sys
 
-async def pass_on(reader, writer):
+KINDS = ["^POST .*[?]uploads", "^POST .*uploadId=", "^GET .*list-type", "^GET .*_delta_log/.*json"]
+uncut = [re.compile(kind.encode()) for kind in KINDS if sys.argv[3:]]
+
+async def pass_on(reader, writer, cut=lambda data: None):
     try:
         while data := await reader.read(1 << 16):
+            if (end := cut(data)) is not None:
+                writer.write(data[:end])
+                break
             writer.write(data)
             await writer.drain()
     except OSError:
@@ -85,7 +91,20 @@ async def pass_on(reader, writer):
 
 async def serve(reader, writer):
     inside = await asyncio.open_connection("127.0.0.1", int(sys.argv[2]))
-    await asyncio.gather(pass_on(reader, inside[1]), pass_on(inside[0], writer))
+    asked = b""
+
+    def hear(data):
+        nonlocal asked
+        asked = data if data.startswith((b"GET ", b"POST ", b"PUT ", b"HEAD ")) else asked
+
+    def cut(data):
+        for kind in uncut:
+            if kind.search(asked) and b" 200 " in data[:16] and b"\\r\\n\\r\\n" in data:
+                uncut.remove(kind)
+                print(kind.pattern.decode(), flush=True)
+                return data.index(b"\\r\\n\\r\\n") + 4
+
+    await asyncio.gather(pass_on(reader, inside[1], hear), pass_on(inside[0], writer, cut))
 
 async def main():
     server = await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]), reuse_port=True)
@@ -97,9 +116,13 @@ asyncio.run(main())
 
 
 class Gate:
-    """Another port for a server. While it is closed, nobody listens there; requests are cut off."""
+    """Another port for a server. While it is closed, nobody listens there; requests are cut off.
 
-    def __init__(self, inside: int) -> None:
+    With "cut", it cuts off the first response of every kind that has a body, after its headers.
+    """
+
+    def __init__(self, inside: int, *options: str) -> None:
+        self._options = options
         self._held = socket.socket()  # which never listens: nobody else may have the port meanwhile
         self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         self._held.bind(("127.0.0.1", 0))
@@ -110,15 +133,19 @@ class Gate:
 
     def open(self) -> None:
         command = [sys.executable, "-c", GATE, str(self.port), str(self._inside)]
+        command += self._options
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert self._process.stdout
         assert self._process.stdout.readline() == b"open\n"
 
-    def close(self) -> None:
+    def close(self) -> list[str]:
+        """Close it; return what it has cut off."""
+        told = ""
         if self._process is not None:
             self._process.kill()
-            self._process.communicate()
+            told = self._process.communicate()[0].decode()
         self._process = None
+        return told.splitlines()
 
     def end(self) -> None:
         """Close it for ever."""

@@ -17,8 +17,7 @@ import fleet_support
 import pytest
 from fleet_support import ALLOWED, OPTIONS, Served, check_truth, ended, handed_out, outcomes_of
 
-from usp._base.files import DatasetError
-from usp._base.interrupts import InterruptibleThread
+from usp._base.files import DatasetError, InterruptibleThread
 from usp.fleet import FleetRun, crawl_fleet, engines
 from usp.fleet import run as run_module
 from usp.fleet.crawler import Job, crawl_parts

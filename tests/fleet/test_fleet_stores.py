@@ -193,6 +193,19 @@ def test_a_run_waits_for_a_store_that_cuts_off_and_refuses(gate, root, websites,
     crawl_with_a_break(root, websites, seconds, gate.close, gate.open)
 
 
+@pytest.mark.long
+def test_a_response_that_is_cut_off_is_asked_for_again(s3, root, websites, monkeypatch):
+    gate = Gate(s3.port, "cut")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{gate.port}")
+    try:
+        assert crawl_fleet(websites.urls, root, RUN)["sites"] == len(websites.urls)
+        assert len(gate.close()) == 4
+    finally:
+        gate.end()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{s3.port}")
+    check_truth(root, websites.sites)
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize("seconds", [10.0, 40.0])
 def test_a_run_waits_for_a_store_that_is_silent(s3, root, websites, seconds):

@@ -144,7 +144,7 @@ def expected(visits):
     return Counter(url for listed in pages.values() for url in listed), len(sitemaps)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_duckdb_and_polars_agree_with_a_model_whatever_has_happened(root, seed):
     chance, history, visits, known = random.Random(seed), History(root), [], {}
     for number in range(1, 21):
@@ -167,7 +167,8 @@ def test_duckdb_and_polars_agree_with_a_model_whatever_has_happened(root, seed):
         if counts:
             visits.append((site, fetches, pages))
             known[BEGIN + timedelta(hours=number)] = now = expected(visits)
-            assert Counter(urls(root)) == now[0]
+            if number % 5 == 0:  # what is there at other times is asked for below
+                assert Counter(urls(root)) == now[0]
     for at, then in known.items():
         found = Counter(urls(root, at)), open_dataset(root, at).sitemaps().read_all().num_rows
         assert found == then

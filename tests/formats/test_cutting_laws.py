@@ -15,11 +15,10 @@ from usp._crawl.stored_pages import ExaminedBlock
 from usp._formats.abstract_parser import PageBatch
 from usp._formats.document import Role
 from usp._formats.html import HomepageLinksParser
-from usp._formats.plain_text import MAX_LINE, Lines, PlainTextParser
+from usp._formats.plain_text import MAX_LINE, LineParser, PlainTextParser
 from usp._formats.robots import RobotsParser
 from usp._formats.xml.raw_entries import MAX_TEXT
 from usp.limits import Limits
-from usp.objects.problem import Problems
 
 LAW = settings(max_examples=examples(150))
 HTML = [
@@ -49,12 +48,18 @@ def test_cutting_a_text_anywhere_gives_the_same(kind):
     law()
 
 
+class NumberedLines(LineParser):
+    """Reads the lines of a text, with their numbers."""
+
+    def read(self, text):
+        return [*self.lines(text)]
+
+
 def lines(parts):
     """Return the lines of a text that comes in parts, with their numbers, and what is wrong with them."""
-    problems = Problems()
-    reader = Lines(problems)
+    reader = NumberedLines()
     found = [line for part in parts for line in reader.feed(part)]
-    return [*found, *reader.close()], problems.listed()
+    return [*found, *reader.close()], reader.problems.listed()
 
 
 @together("beyond", [-1, 0, 1])

@@ -10,9 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from together import together
-from usp._base import date_words
-from usp._base.date_words import read_words
-from usp._base.dates import read_date
+from usp._base import dates
+from usp._base.dates import read_date, read_words
 from usp.exceptions import SitemapException
 from usp.helpers import parse_iso8601_date, parse_rfc2822_date
 
@@ -205,8 +204,8 @@ def texts(draw):
 def test_a_date_in_words_is_the_one_that_dateutil_reads(text):
     date = read_words(text)
     with (
-        patch.object(date_words, "_USUAL", ()),
-        patch.object(date_words, "_has_known_words", return_value=True),
+        patch.object(dates, "_USUAL", ()),
+        patch.object(dates, "_has_known_words", return_value=True),
     ):
         expected = read_words(text)
     assert date == expected
@@ -226,7 +225,7 @@ def test_a_date_in_words_is_the_one_that_dateutil_reads(text):
 )
 def test_what_occurs_often_is_read_without_dateutil(text, monkeypatch):
     called = []
-    monkeypatch.setattr(date_words, "_read_by_dateutil", called.append)
+    monkeypatch.setattr(dates, "_read_by_dateutil", called.append)
     date = read_date(text)
     assert not called
     assert (date is None) == (not text.isascii() or "janvier" in text or text == "no date")
@@ -234,7 +233,7 @@ def test_what_occurs_often_is_read_without_dateutil(text, monkeypatch):
 
 def test_no_text_is_read_twice_by_dateutil(monkeypatch):
     called = []
-    monkeypatch.setattr(date_words, "_read_by_dateutil", called.append)
+    monkeypatch.setattr(dates, "_read_by_dateutil", called.append)
     for text in ("10 June of 2020 30", "June 2020 10 11", "<b>10 of June 2020 at 12</b>"):
         assert read_date(text) is None
     assert called
@@ -257,13 +256,13 @@ def test_halves_of_the_day_mean_the_same_in_every_way_of_writing(day):
             assert (late.tzinfo is None) == (early.tzinfo is None) == (not zone)
 
 
-@together("name", [*date_words.ZONES])
+@together("name", [*dates.ZONES])
 def test_the_name_of_a_zone_means_its_offset_in_every_way_of_writing(name):
-    offset = timedelta(hours=date_words.ZONES[name])
+    offset = timedelta(hours=dates.ZONES[name])
     for text in (f"Wed, 10 Jan 2024 10:00:00 {name}", f"Jan 10, 2024 10:00 AM {name}"):
         date = read_date(text)
         assert date == datetime(2024, 1, 10, 10, tzinfo=timezone(offset))
-        assert date_words.unknown_zone(text) is None
+        assert dates.unknown_zone(text) is None
 
 
 @together(
@@ -298,7 +297,7 @@ def test_a_zone_in_words_is_known_and_may_depend_on_the_season(name, winter, sum
 def test_a_zone_that_is_not_known_is_told(zone):
     for text in (f"Wed, 10 Jan 2024 10:00:00 {zone}", f"2024-01-10 10:00 {zone}"):
         assert read_date(text) == datetime(2024, 1, 10, 10)  # noqa: DTZ001
-        assert zone in date_words.unknown_zone(text)
+        assert zone in dates.unknown_zone(text)
 
 
 @together(
@@ -306,4 +305,4 @@ def test_a_zone_that_is_not_known_is_told(zone):
     ["10:00 MAY 5 2020", "Jan 10, 2024 10:00 PM", "10 Jan 2024 10:00:00 +0100", "Title 1:20"],
 )
 def test_other_words_after_a_time_are_no_zones(text):
-    assert date_words.unknown_zone(text) is None
+    assert dates.unknown_zone(text) is None

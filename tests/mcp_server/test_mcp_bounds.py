@@ -9,8 +9,7 @@ import pytest
 import usp
 from usp.mcp import page_tools
 from usp.mcp import server as serving
-from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall
-from usp.mcp.tool_values import MOST_BYTES
+from usp.mcp.tool_call import MOST_BYTES, Cancelled, CancelToken, ToolCall
 from usp.web_client.zones import Zones
 from website import ONE_PAGE, Answer, Everywhere, index, robots, story, urlset
 

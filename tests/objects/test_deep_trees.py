@@ -7,7 +7,7 @@ import sys
 from memory_web import Client, H, Web
 from usp._inputs import file_input, tree_of
 from usp.cli.commands.cmd_ls import tabtree_lines
-from usp.cli.treeview import ReadTree, tree_view
+from usp.cli.treeview import TreeView
 from usp.graph import dot, mermaid
 from usp.limits import Limits
 from usp.objects.page import SitemapPage
@@ -117,12 +117,8 @@ def test_indexes_of_programs_are_pickled_with_what_they_have():
     assert copied == node
 
 
-def levels_of(view) -> int:
-    levels = 0
-    while view.children:
-        levels += 1
-        view = max(view.children, key=lambda child: len(child.children))
-    return levels
+def levels_of(lines) -> int:
+    return max((len(line) - len(line.lstrip(" │├└─"))) // 4 for line in lines)
 
 
 def test_a_deep_tree_is_drawn():
@@ -132,9 +128,9 @@ def test_a_deep_tree_is_drawn():
     lines = list(tabtree_lines(tree, lambda url: url, Selection()))
     assert lines[-1].lstrip("\t") in {f"{H}/0x.xml", f"{H}/end"}
     assert "\t" * (DEPTH + 1) + f"{H}/end.xml" in lines
-    read = ReadTree(tree, checked=True)
-    assert levels_of(tree_view(read)) >= DEPTH
-    assert levels_of(tree_view(read, everything=False)) <= 102
+    view = TreeView(tree, checked=True)
+    assert levels_of(view.drawn()) >= DEPTH
+    assert levels_of(view.drawn(everything=False)) <= 102
     assert "<html" in html(tree)
     assert tree._repr_html_()
 

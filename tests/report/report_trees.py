@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlsplit
 
-from usp._crawl.given_documents import parse_document
+from usp._crawl.receiver import parse_document
 from usp.objects.page import SitemapPage, fields_of
 from usp.objects.sitemap import (
     AbstractPagesSitemap,

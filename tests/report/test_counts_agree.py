@@ -1,17 +1,15 @@
 """One number of sitemaps, and of findings: in the tree, the summary line, the report, the notebook."""
 
 import re
-import sys
 from html import unescape
 
 import pytest
 from report_trees import dated
-from rich.console import Console
 
 import usp
 from usp._base.display import counted
 from usp.checks import verdict
-from usp.cli.treeview import ReadTree, tree_view
+from usp.cli.treeview import TreeView
 from usp.cli.treeview import summary as summary_lines
 from usp.objects.sitemap import IndexWebsiteSitemap, IndexXMLSitemap, InvalidSitemap
 from usp.report import html, summarise
@@ -65,7 +63,7 @@ def test_the_numbers_are_the_same_everywhere(serve, name):
     assert f">{shown}<" in repr_html(tree)
     said = str(verdict(tree))
     assert said in unescape(repr_html(tree))
-    assert said == str(summary_lines(ReadTree(tree).wrong)[0])
+    assert said == next(summary_lines(TreeView(tree).wrong))
     assert said.partition(": ")[2] in unescape(html(tree))
     found = list(usp.check(tree))
     total, errors = (
@@ -84,11 +82,8 @@ def test_the_numbers_are_the_same_everywhere(serve, name):
 
 def totals_line(tree):
     """Return the line with the totals."""
-    return next(
-        str(line)
-        for line in summary_lines(ReadTree(tree).wrong)
-        if re.search(" pages? in ", str(line))
-    )
+    lines = summary_lines(TreeView(tree).wrong)
+    return next(line for line in lines if re.search(" pages? in ", line))
 
 
 def test_usp_tree_says_the_same_at_its_top_and_at_its_end(serve, run):
@@ -99,12 +94,11 @@ def test_usp_tree_says_the_same_at_its_top_and_at_its_end(serve, run):
     assert any(f" in {tree.sitemap_count()} sitemaps;" in line for line in lines[1:])
 
 
-def test_the_tree_and_the_report_have_the_same_first_and_last_day(capsys):
+def test_the_tree_and_the_report_have_the_same_first_and_last_day():
     node = dated("2017", "2018-05", "2019-12-31T10:00:00Z", "never")
     row = summarise(node).sitemaps[0]
     assert (row.first, row.last) == ("2017-01-01", "2019-12-31")
-    Console(file=sys.stdout, width=200).print(tree_view(ReadTree(node)))
-    assert "4 pages, 2017-01-01 to 2019-12-31" in capsys.readouterr().out
+    assert "4 pages, 2017-01-01 to 2019-12-31" in next(TreeView(node).drawn())
 
 
 def test_a_sitemap_that_is_the_root_counts_itself():

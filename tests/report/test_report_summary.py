@@ -13,7 +13,7 @@ from profiles import examples
 from usp._content import Tally
 from usp.objects.exchange import Exchange
 from usp.objects.page import SitemapPage
-from usp.objects.problem import Failure, FailureCode
+from usp.objects.problem import Failure
 from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     IndexXMLSitemap,
@@ -179,17 +179,6 @@ def test_of_a_tree_that_nobody_fetched_no_times_are_known():
     summary = summarise(PagesXMLSitemap("file:///a.xml", [], size=7, exchange=at_hand))
     assert (summary.fetches, summary.totals.seconds) == (None, None)
     assert summary.sitemaps[0].received == 7
-
-
-def test_failures_are_counted_by_their_codes_though_their_words_differ():
-    loose = [Failure(f"{SITE}/{at}", f"words {at}") for at in range(2)]
-    timeout = FailureCode.READ_TIMEOUT
-    said = [f"no response from h{at}" for at in range(3)]
-    slow = [Failure(f"{SITE}/{text[-2:]}", text, code=timeout, brief=text) for text in said]
-    gone = [Failure(f"{SITE}/g{at}", "404", code=FailureCode.NOT_FOUND) for at in range(2)]
-    tree = IndexWebsiteSitemap(f"{SITE}/", [], not_found=[*loose, *slow, *gone])
-    reasons = dict(summarise(tree).failure_reasons.items)
-    assert reasons == {timeout.message: 3, "404": 2, "words 0": 1, "words 1": 1}
 
 
 keys = st.lists(st.lists(st.integers(0, 60).map(str)), max_size=8)

@@ -328,7 +328,7 @@ def test_no_record_is_read_for_two_documents(path):
 
 
 def test_children_that_are_not_in_the_file_are_bounded(path, monkeypatch):
-    monkeypatch.setattr("usp.snapshot._ABSENT", 100)
+    monkeypatch.setattr("usp._snapshot.replay._ABSENT", 100)
     children = index(*(f"/{number}" for number in range(110)))
     path.write_bytes(forged(with_index({}) | {"/index.xml": children}, UNLIMITED))
     tree = usp.load(path)

@@ -9,6 +9,7 @@ All others are made when the site is built: ``docs/reference/{api,cli,rules}``.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from tools.reference_pages import api, commands, formats, limits, modules, problems, rules, schemas
@@ -17,8 +18,9 @@ FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 _MADE = ("api", "cli", "rules")  # folders that have nothing else, but for an index
 
 
+@cache
 def all_pages() -> dict[str, str]:
-    """Return the texts of all pages by their paths below ``docs/reference``."""
+    """Return the texts of all pages by their paths below ``docs/reference``; it takes seconds."""
     makers = (api, commands, formats, limits, modules, problems, rules, schemas)
     return {path: text for maker in makers for path, text in maker.pages().items()}
 

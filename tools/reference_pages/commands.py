@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from tools.reference_pages.markup import escaped, table
 
-from usp.cli.app import cli
+from usp.cli.cli import cli
 from usp.cli.commands import COMMANDS
 
 if TYPE_CHECKING:

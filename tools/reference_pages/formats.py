@@ -8,12 +8,14 @@ from tools.reference_pages.markup import table
 
 from usp._crawl.hints import SOFTWARE
 from usp._crawl.website import HTML_SITEMAP_PATHS, KNOWN_SITEMAP_PATHS
-from usp.objects.extensions import EXTENSIONS, SELF, Kind, Table
+from usp.objects.extension_values import SELF, Kind, Table
+from usp.objects.extensions import EXTENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from usp.objects.extensions import Extension, FieldSpec
+    from usp.objects.extension_values import FieldSpec
+    from usp.objects.extensions import Extension
 
 _BEGIN = """\
 # Formats

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import ast
+import inspect
+import re
 from pathlib import Path
 
 from tools.reference_pages.markup import table
 
 _SOURCE = Path(__file__).parents[2] / "src" / "usp"
+_DOCSTRING = re.compile(r'(?:#.*\n)*"""(.*?)"""', re.DOTALL)  # to parse all modules takes seconds
 
 
 def pages() -> dict[str, str]:
@@ -26,7 +28,8 @@ def pages() -> dict[str, str]:
 
 def _summary(path: Path) -> str:
     """Return the first paragraph of a module's docstring, its code as Markdown writes it."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    found = _DOCSTRING.match(path.read_text(encoding="utf-8"))
+    text = inspect.cleandoc(found[1]) if found else ""
     return (
         " ".join(text.split("\n\n", maxsplit=1)[0].split()).replace("``", "`").replace("|", "\\|")
     )

@@ -2,30 +2,25 @@
 
 Nothing is filled in from today: a text without a year is not a date. Neither is a date in the years 0
 and 1, which programs write for a missing date (``0001-01-01T00:00:00Z`` in Go, ``0000-00-00`` in
-MySQL).
+MySQL). The usual forms in words (``Mon, 10 Jun 2020``, ``06/10/2020 1:30 PM``) are read by a pattern,
+which gives what dateutil gives in a twentieth of its time. All others are for dateutil, except those
+with a word that it does not know.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, time
+from collections.abc import Mapping
+from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
 
-from usp._base.date_words import (
-    MONTHS,
-    ZONES,
-    date_of_parts,
-    offset_text,
-    offset_zone,
-    read_words,
-    with_known_zones,
-)
+if TYPE_CHECKING:
+    from dateutil.parser import parserinfo
 
 MAX_REMEMBERED = 100  # maximum length of texts that are cached
 _remembered = lru_cache(maxsize=1 << 13)  # dates repeat, within a sitemap most of all
-
-PRECISIONS = ("year", "month", "day", "minute", "second", "fraction")
-"""The precisions of dates, from the coarsest to the finest."""
 
 _MAX_LENGTH = 100  # characters, blanks around it aside
 
@@ -56,8 +51,6 @@ _LOOKS_ISO = re.compile(r"[+-]?\d{4,}(?:[-/.]|$)")
 _HAS_WORDS = re.compile(r"\s[A-Za-z]{2,}|-[A-Za-z]{3,9}-")
 _FULL_DATE = re.compile(r"\d{4}-?(?:\d{2}-?\d{2}|W\d{2})")  # whose rarer forms datetime knows
 _BASIC = re.compile(r"(\d{8})(?:[Tt\s]?(\d{6}|\d{4})([Zz]|[+-]\d{2}:?\d{2})?)?")
-
-_OFFSETS = {name: offset_text(hours) for name, hours in ZONES.items()}
 
 # Repairs of common additions around and inside dates.
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))
@@ -202,6 +195,285 @@ def _read(text: str) -> datetime | None:
     return read_words(text)
 
 
+# In words -----------------------------------------------------------------------------------------
+
+MONTHS = {  # their names in English, whatever the language of the machine
+    "Jan": "01", "Feb": "02", "Mar": "03", "Apr": "04", "May": "05", "Jun": "06",
+    "Jul": "07", "Aug": "08", "Sep": "09", "Oct": "10", "Nov": "11", "Dec": "12",
+}  # fmt: skip
+ZONES = {  # RFC 2822, section 4.3, and what others write; in hours. Of two meanings the most usual
+    "UT": 0, "UTC": 0, "GMT": 0, "Z": 0,
+    "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+    "AST": -4, "ADT": -3, "NST": -3.5, "NDT": -2.5, "AKST": -9, "AKDT": -8, "HST": -10, "HDT": -9,
+    "BRT": -3, "BRST": -2, "ART": -3, "UYT": -3, "CLT": -4, "CLST": -3, "BOT": -4, "VET": -4,
+    "COT": -5, "PET": -5, "ECT": -5, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2,
+    "MET": 1, "MEST": 2, "MEZ": 1, "MESZ": 2, "EET": 2, "EEST": 3, "IDT": 3, "MSK": 3, "MSD": 4,
+    "TRT": 3, "SAMT": 4, "YEKT": 5, "OMST": 6, "KRAT": 7, "IRKT": 8, "YAKT": 9, "VLAT": 10,
+    "WAT": 1, "CAT": 2, "SAST": 2, "EAT": 3, "IRST": 3.5, "AFT": 4.5, "PKT": 5, "UZT": 5,
+    "IST": 5.5, "NPT": 5.75, "MMT": 6.5, "ICT": 7, "WIB": 7, "WITA": 8, "WIT": 9, "HKT": 8,
+    "SGT": 8, "MYT": 8, "PHT": 8, "AWST": 8, "JST": 9, "KST": 9, "ACST": 9.5, "ACDT": 10.5,
+    "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13,
+}  # fmt: skip
+_BY_SEASON = {  # names that mean summer time or not, depending on the date
+    "ET": "America/New_York", "CT": "America/Chicago", "MT": "America/Denver",
+    "PT": "America/Los_Angeles",
+}  # fmt: skip
+_PLACES = {  # in the long names of zones, as people and as Windows write them; standard time, in hours
+    "eastern": -5, "central": -6, "mountain": -7, "pacific": -8, "atlantic": -4, "newfoundland": -3.5,
+    "alaska": -9, "alaskan": -9, "hawaii": -10, "hawaiian": -10, "hawaii-aleutian": -10,
+    "us eastern": -5, "us mountain": -7, "canada central": -6, "central america": -6,
+    "sa pacific": -5, "pacific sa": -4, "sa western": -4, "sa eastern": -3, "venezuela": -4,
+    "central brazilian": -4, "paraguay": -4, "e. south america": -3, "argentina": -3,
+    "montevideo": -3, "bahia": -3, "greenland": -3, "azores": -1, "cape verde": -1,
+    "british": 0, "gmt": 0, "greenwich": 0, "western european": 0, "central european": 1,
+    "eastern european": 2, "w. europe": 1, "central europe": 1, "romance": 1,
+    "w. central africa": 1, "e. europe": 2, "gtb": 2, "fle": 2, "egypt": 2, "israel": 2, "jordan": 2,
+    "middle east": 2, "syria": 2, "south africa": 2, "turkey": 3, "russian": 3, "moscow": 3,
+    "arab": 3, "arabic": 3, "e. africa": 3, "iran": 3.5, "arabian": 4, "gulf": 4, "azerbaijan": 4,
+    "georgian": 4, "caucasus": 4, "mauritius": 4, "afghanistan": 4.5, "west asia": 5,
+    "pakistan": 5, "ekaterinburg": 5, "india": 5.5, "sri lanka": 5.5, "nepal": 5.75,
+    "central asia": 6, "bangladesh": 6, "myanmar": 6.5, "se asia": 7, "indochina": 7,
+    "n. central asia": 7, "north asia": 7, "china": 8, "singapore": 8, "hong kong": 8, "taipei": 8,
+    "w. australia": 8, "australian western": 8, "north asia east": 8, "tokyo": 9, "japan": 9,
+    "korea": 9, "korean": 9, "yakutsk": 9, "cen. australia": 9.5, "aus central": 9.5,
+    "australian central": 9.5, "aus eastern": 10, "e. australia": 10, "australian eastern": 10,
+    "tasmania": 10, "vladivostok": 10, "west pacific": 10, "new zealand": 12, "fiji": 12,
+}  # fmt: skip
+_LONG_NAMES = {
+    "coordinated universal time": "+0000", "greenwich mean time": "+0000",
+    "mitteleuropäische zeit": "+0100", "mitteleuropäische sommerzeit": "+0200",
+    "eastern time": "ET", "central time": "CT", "mountain time": "MT", "pacific time": "PT",
+}  # fmt: skip
+_SUMMER = ("daylight", "summer")
+_WORDS = r"[^\W\d_][\w.'\u2019/-]*+"
+_NAME_AFTER_CLOCK = re.compile(  # it begins with a sign that is found quickly
+    r"(:\d\d(?:[.,]\d{1,12}+)?+(?:\s?[AaPp]\.?\s?[Mm]\b\.?)?+)"
+    rf"[\s,]{{0,3}}+(?:&|\(?({_WORDS}(?:\ {_WORDS}){{0,4}}+)(?![+-]?\d)\)?)"
+)
+_NOT_ZONES = frozenset({"uhr", "hrs"})  # beside the words that dateutil knows
+
+_MONTH_NAME = (
+    "(?P<month>(?ai:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
+    "|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?))"
+)
+_WEEKDAY = "(?ai:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_AT = r"""
+    (?: ,?[ ](?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})
+        (?: :(?P<second>[0-9]{2}) (?: \.(?P<fraction>[0-9]{1,6}) )? )?
+        (?: [ ]?(?P<half>[AaPp])[Mm] )?
+        (?: [ ]?(?P<offset>[+-][0-9]{2}:?[0-5][0-9]) | [ ](?P<zone>[A-Z]{1,5}) )?
+    )?"""
+_BESIDE = r"(?(offset) (?P<remark> [ ]\( (?:[^\W\d_]|[ ,.'-]){1,60} \) )? )"
+_ON_DAY, _IN_YEAR = "(?P<day>[0-9]{1,2})", "(?P<year>[1-9][0-9]{3})"
+_USUAL = tuple(
+    re.compile(f"(?:{_WEEKDAY},?[ ])?{form}", re.VERBOSE)
+    for form in (
+        rf"{_MONTH_NAME}\.?[ ]{_ON_DAY},?[ ]{_IN_YEAR}{_AT}{_BESIDE}",
+        rf"{_ON_DAY}[ -]{_MONTH_NAME}\.?,?[ -](?P<year>[1-9][0-9]{{3}}|[0-9]{{2}}){_AT}{_BESIDE}",
+        rf"(?P<month>[0-9]{{1,2}})(?P<sign>[/.-]){_ON_DAY}(?P=sign){_IN_YEAR}{_AT}",
+        rf"{_MONTH_NAME}[ ]{{1,2}}{_ON_DAY}{_AT}[ ]{_IN_YEAR}",
+    )
+)
+
+_NO_YEAR = 4  # a leap year that no sitemap means: what dateutil fills in where no year is given
+_NO_YEAR_DAY = datetime(_NO_YEAR, 1, 1)  # noqa: DTZ001 - naive, as most sitemaps write it
+_HAS_YEAR = re.compile(
+    r"(?<!\d)(?:\d{4}|\d{1,2}/\d{1,2}/\d{2}|\d{1,2}[ -/]++[A-Za-z]{3,9}+[ -/]++\d{2})(?!\d)"
+)
+_OFFSET = re.compile(r"(:\d\d(?:[.,]\d{1,12}+)?+(?:\s?[AaPp][Mm])?+)\s?[+-]\d\d:?\d\d(?!\d)")
+_FOUR_DIGITS = re.compile(r"(?<![\d:])\d{4}(?![\d:])")
+_USUAL_YEAR = re.compile("(?:19|20)[0-9]{2}")
+_FIRST_YEAR = "0100"  # written as a word; dateutil takes "0001" for 2001
+_WORD = re.compile(r"[^\W\d_]++")
+_LONGEST_ZONE = 5
+_UTC_REMARKS = (" (UTC)", " (GMT)")  # which dateutil trusts more than the offset before it
+_NOON = 12
+_HALVES = ("A", "P")  # as dateutil reads them
+
+
+def read_words(text: str) -> datetime | None:
+    """Return a date in words, which must name its year; None if it is not one."""
+    for form in _USUAL:
+        found = form.fullmatch(text)
+        date = None if found is None else _usual_date(found.groupdict(""))
+        if date is not None:
+            return date
+    plain = _OFFSET.sub(r"\1", text)
+    years = _FOUR_DIGITS.findall(plain)
+    if not _HAS_YEAR.search(plain) or (years and max(years) < _FIRST_YEAR):
+        return None
+    date = _read_by_dateutil(text) if _has_known_words(text) else None
+    if date is not None and any(map(_USUAL_YEAR.fullmatch, years)) and str(date.year) not in years:
+        return None  # in "6-7 May 2024" dateutil sees a year 2006, at 20:24
+    return date
+
+
+def _usual_date(part: dict[str, str]) -> datetime | None:
+    """Return the date that consists of some parts; None if dateutil reads them in another way."""
+    year, hour, half, zone = int(part["year"]), int(part["hour"] or 0), part["half"], part["zone"]
+    remark = part.get("remark")
+    if remark in _UTC_REMARKS:
+        zone = "UTC"
+    if len(part["year"]) == len("20"):
+        if remark:
+            return None
+        year = _dateutil_words().convertyear(year)
+    if "sign" not in part:
+        month, day = int(MONTHS[part["month"][:3].title()]), int(part["day"])
+    elif int(part["month"]) <= len(MONTHS):
+        month, day = int(part["month"]), int(part["day"])
+    else:
+        month, day = int(part["day"]), int(part["month"])
+    if half:
+        if hour > _NOON:
+            return None
+        hour = hour % _NOON + (_NOON if half in "Pp" else 0)
+    if zone and _zone(zone, None) is None:
+        return None
+    try:
+        known = _zone(zone, None) if zone else offset_zone(part["offset"])
+        return _with_offset(date_of_parts(part, year, month, day, hour, known))
+    except ValueError:
+        return None
+
+
+def date_of_parts(
+    part: Mapping[str, str | None], year: int, month: int, day: int, hour: int, zone: tzinfo | None
+) -> datetime:
+    """Return a date; its minute, second and fraction are as they are written, if they are."""
+    minute, second = int(part["minute"] or 0), int(part["second"] or 0)
+    fraction = int((part["fraction"] or "").ljust(6, "0")[:6])
+    return datetime(year, month, day, hour, minute, second, fraction, zone)
+
+
+def unknown_zone(text: str) -> str | None:
+    """Return a name after a time that may be a zone's and is not known; in a long text the first."""
+    for found in _NAME_AFTER_CLOCK.finditer(text):
+        name = found[2] or ""
+        if name != "Z" and not _is_understood(name):  # the usual one
+            return found[0].lstrip(":0123456789.,")
+    return None
+
+
+def _is_understood(name: str) -> bool:
+    """Return whether a name after a time is a zone's, begins with one, or is another word of dates."""
+    word = name.partition(" ")[0].rstrip(".")
+    if _known_name(name) or _zone(word, None) is not None:
+        return True
+    if len(word) == 1 and word.isupper():  # a military zone, or half of the day
+        return word in _HALVES
+    return word.lower() in _NOT_ZONES or word.lower() in _known_words()
+
+
+def with_known_zones(text: str) -> str:
+    """Return a text with the names of zones after times as short names in capitals, or as offsets."""
+    return _NAME_AFTER_CLOCK.sub(_with_known_zone, text)
+
+
+def _with_known_zone(found: re.Match[str]) -> str:
+    known = _known_name(found[2] or "")
+    return f"{found[1]} {known}" if known else found[0]
+
+
+def _known_name(name: str) -> str:
+    """Return the short name, or the offset, of a zone in any case; empty if it is not known."""
+    name = name.lower()
+    if name in _LONG_NAMES:
+        return _LONG_NAMES[name]
+    if _zone(name, None) is not None:
+        return name.upper()
+    place, _, kind = name.removesuffix(" time").rpartition(" ")
+    if not name.endswith(" time"):
+        return ""
+    if kind not in ("standard", *_SUMMER):
+        place, kind = f"{place} {kind}".strip(), ""
+    if place not in _PLACES:
+        return ""
+    return offset_text(_PLACES[place] + (kind in _SUMMER))
+
+
+def offset_text(hours: float) -> str:
+    """Return an offset as RFC 2822 writes it: ``-0330``."""
+    return f"{'-' if hours < 0 else '+'}{int(abs(hours)):02}{int(abs(hours) % 1 * 60):02}"
+
+
+_OFFSETS = {name: offset_text(hours) for name, hours in ZONES.items()}
+
+
+def _with_offset(date: datetime) -> datetime:
+    """Return a date whose zone is an offset, and no longer depends on the season."""
+    zone = date.tzinfo
+    if zone is None or isinstance(zone, timezone):
+        return date
+    return date.replace(tzinfo=timezone(zone.utcoffset(date) or timedelta()), fold=0)
+
+
+@lru_cache(maxsize=256)
+def offset_zone(text: str) -> timezone | None:
+    """Return the zone of an offset: ``+02:00``, ``-0500``, ``+1``; None if the text is empty."""
+    if not text:
+        return None
+    digits = text[1:].replace(":", "")
+    hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "0")  # noqa: PLR2004
+    offset = timedelta(hours=int(hours), minutes=int(minutes))
+    return timezone(-offset if text[0] == "-" else offset)
+
+
+def _zone(name: str | None, offset: int | None) -> tzinfo | None:
+    if offset is not None:
+        return timezone(timedelta(seconds=offset))
+    known = (name or "").upper()
+    hours = ZONES.get(known)
+    if hours is not None:
+        return timezone(timedelta(hours=hours))
+    return _zone_of_place(_BY_SEASON[known]) if known in _BY_SEASON else None
+
+
+@lru_cache(maxsize=len(_BY_SEASON))
+def _zone_of_place(place: str) -> tzinfo | None:
+    """Return a zone whose offset depends on the date."""
+    from dateutil.tz import gettz  # noqa: PLC0415 - see below
+
+    return gettz(place)
+
+
+# What is left to dateutil, which takes long to load ------------------------------------------------
+
+
+def _read_by_dateutil(text: str) -> datetime | None:
+    from dateutil.parser import parse  # noqa: PLC0415 - see above
+
+    try:
+        date = parse(text, default=_NO_YEAR_DAY, tzinfos=_zone)
+        return None if date.year == _NO_YEAR else _with_offset(date)
+    except (ValueError, OverflowError, TypeError, AttributeError, ArithmeticError):
+        return None
+
+
+def _has_known_words(text: str) -> bool:
+    """Return whether dateutil may know all words: a single other one makes it give up."""
+    known = _known_words()
+    return "\0" in text or all(
+        word.lower() in known or (len(word) <= _LONGEST_ZONE and word.isascii() and word.isupper())
+        for word in filter(str.isalpha, _WORD.findall(text))
+    )
+
+
+@lru_cache(maxsize=1)
+def _known_words() -> frozenset[str]:
+    info = _dateutil_words()
+    names = (*info.WEEKDAYS, *info.MONTHS, *info.HMS, *info.AMPM)
+    others = (*info.JUMP, *info.UTCZONE, *info.PERTAIN)
+    return frozenset(word.lower() for word in (*chain(*names), *others))
+
+
+@lru_cache(maxsize=1)
+def _dateutil_words() -> parserinfo:
+    from dateutil.parser import parserinfo  # noqa: PLC0415 - see above
+
+    return parserinfo()
+
+
 # What is done with dates ---------------------------------------------------------------------------
 
 _ZONE = re.compile(r"(?<!\s)\s*+(?:[Zz]|UTC|GMT|(?<=\d)[+-]\d{1,2}:?\d{2})\Z")
@@ -220,7 +492,7 @@ def known_utc_text(text: str) -> str | None:
 
 @_remembered
 def precision_of_text(text: str) -> str | None:
-    """Return how exactly a date is written, one of :data:`PRECISIONS`; None if it is not a date."""
+    """Return how exactly a date is written, from ``year`` to ``fraction``; None if it is not a date."""
     if known_date(text) is None:
         return None
     text = text.strip()

@@ -11,18 +11,23 @@ import contextlib
 import errno
 import io
 import os
+import queue
 import re
 import secrets
 import select
 import stat
 import sys
-from collections.abc import Iterator
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import IO, Any, TextIO, TypeVar
 
 from usp._base.display import excerpt
 from usp._base.names import load_extra
 from usp.exceptions import SitemapException
+
+T = TypeVar("T")
 
 _LONGEST = 80  # characters of the name that are kept in that of the new file
 _ENDING = re.compile(r"[0-9a-f]{12}\.part")
@@ -185,6 +190,8 @@ SCHEMES = {
 _OPTIONS = {"aws_conditional_put": "etag"}  # a commit must not replace another one
 # How long a request waits for a store that has gone away.
 _PATIENCE = {"max_retries": "1000", "retry_timeout": "60s", "backoff_config.max_backoff": "2s"}
+_CUT_OFF = "response body"  # in errors of responses that have begun: such requests are not repeated
+_ATTEMPTS = 4
 
 # Bytes that are written at once: Arrow passes on what is smaller than its buffer as plain bytes.
 _PIECE = 1 << 20
@@ -214,6 +221,7 @@ _ADVICE = {  # what to do, by what the error of a store says
 
 _MESSAGE = re.compile("<Message>([^<]*)")
 _ADDRESS = re.compile(r"https?://(?!169\.254\.|metadata)\S*")
+_T = TypeVar("_T")
 _COLOUR = re.compile(r"\x1b\[[0-9]{0,3}m")
 
 
@@ -297,6 +305,16 @@ class FileStore:
         with replacing(Path(self.root, name)) as local:
             local.write(content)
 
+    def repeated(self, operation: Callable[[], _T]) -> _T:
+        """Return what an operation returns; repeat it if the store has cut off a response."""
+        for _ in range(1, _ATTEMPTS):
+            try:
+                return operation()
+            except (OSError, deltalake(".exceptions").DeltaError) as error:
+                if not self.is_remote or _CUT_OFF not in str(error):
+                    raise
+        return operation()
+
     @contextlib.contextmanager
     def words(self) -> Iterator[None]:
         """Turn the errors of a store, and of damaged files in it, into a :class:`DatasetError`."""
@@ -330,36 +348,92 @@ def _causes(error: BaseException) -> list[str]:
     return [" ".join(cause.split()) for cause in text.split("↳")]
 
 
+class InterruptibleThread:
+    """Calls functions in another thread, one after another, and waits for each.
+
+    A library that waits for a network holds up Ctrl-C in the thread that calls it, perhaps for minutes.
+    ``patience`` is how many seconds a call may take; then ``queue.Empty`` is raised.
+    """
+
+    def __init__(self) -> None:
+        self.patience: float | None = None
+        self._call: tuple[threading.Lock, list[tuple[Any, BaseException | None]]] | None = None
+
+    def __call__(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return what a function returns."""
+        running, outcome = threading.Lock(), list[tuple[Any, BaseException | None]]()
+        running.acquire()
+
+        def run() -> None:
+            try:
+                outcome.append((function(*arguments), None))
+            except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+                outcome.append((None, error))
+            running.release()
+
+        self._call = running, outcome
+        threading.Thread(target=run, name="usp-aside", daemon=True).start()
+        result: T = self.rest()
+        return result
+
+    def rest(self) -> Any:
+        """Return what the last function returns if waiting for it was interrupted, else None.
+
+        An interrupt of this wait, at whatever moment, loses nothing.
+        """
+        if self._call is None:
+            return None
+        running, outcome = self._call
+        patience = -1 if self.patience is None else self.patience
+        if not outcome and not running.acquire(timeout=patience):
+            raise queue.Empty
+        self._call = None
+        ((value, error),) = outcome
+        if error is not None:
+            raise error
+        return value
+
+
 class StoredFile:
-    """A file that is being written. It is in the store, and on the disk, once it is closed."""
+    """A file that is being written. It is in the store, and on the disk, once it is closed.
+
+    What goes into a bucket waits in a temporary file: it can be sent again.
+    """
 
     def __init__(self, store: FileStore, name: str) -> None:
         self._store = store
         self._name = name
-        with store.words():
-            if not store.is_remote:
-                Path(store.path(name)).parent.mkdir(parents=True, exist_ok=True)
-            self._stream = store.files().open_output_stream(name, buffer_size=2 * _PIECE)
+        self._stream: IO[bytes]
+        if store.is_remote:
+            self._stream = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is complete
+        else:
+            path = Path(store.path(name))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._stream = path.open("wb")
 
     def write(self, data: Any) -> None:
         """Write bytes."""
-        with self._store.words():
-            for at in range(0, len(data), _PIECE):
-                self._stream.write(data[at : at + _PIECE])
+        self._stream.write(data)
 
     def close(self) -> int:
         """Complete the file; return its size."""
-        with self._store.words():
-            size = int(self._stream.tell())
-            self._stream.close()
-            if not self._store.is_remote:
-                with Path(self._store.path(self._name)).open("rb") as file:
-                    os.fsync(file.fileno())
-        return size
+        with self._store.words(), self._stream:
+            self._stream.flush()
+            if self._store.is_remote:
+                self._store.repeated(self._send)
+            else:
+                os.fsync(self._stream.fileno())
+            return self._stream.tell()
+
+    def _send(self) -> None:
+        self._stream.seek(0)
+        with self._store.files().open_output_stream(self._name, buffer_size=2 * _PIECE) as sent:
+            while piece := self._stream.read(_PIECE):
+                sent.write(piece)
 
     def discard(self) -> None:
         """Remove the file."""
-        with contextlib.suppress(DatasetError, OSError), self._store.words():
+        with contextlib.suppress(OSError):
             self._stream.close()  # fails on a full disk, and the file is there nevertheless
         with contextlib.suppress(DatasetError, OSError), self._store.words():
             self._store.files().delete_file(self._name)

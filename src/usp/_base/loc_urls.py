@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from usp._base.urls import USUAL_ORIGIN, can_be_requested, is_http_url, known_base
+from usp._base.urls import USUAL_ORIGIN, can_be_requested, is_http_url, joined
 
 _INVISIBLE = "\ufeff\u200b\u2060"  # stands around pasted URLs, which are not white space to Python
 _BLANK = re.compile(r"\s")
@@ -57,9 +57,8 @@ def absolute_url(loc: str, base: str | None) -> str | None:
     """
     if USUAL.fullmatch(loc):
         return loc
-    url = None if loc[-1:] in _INVISIBLE else _plain_url(loc, base)
-    if url is not None:
-        return url
+    if loc[-1:] not in _INVISIBLE and can_be_requested(loc):
+        return loc
     loc = _mended(loc)
     return loc if USUAL.fullmatch(loc) else _mended_url(loc, base)
 
@@ -73,13 +72,6 @@ def child_url(loc: str, base: str | None) -> str | None:
     return loc.strip() if url is None and is_http_url(loc.strip()) else url
 
 
-def _plain_url(loc: str, base: str | None) -> str | None:
-    """Return the absolute form of a URL that has no blanks and clearly is one; None for others."""
-    if loc[0] != "/":
-        return loc if can_be_requested(loc) else None
-    return known_base(base).join_plain(loc) if base else None
-
-
 def _mended_url(loc: str, base: str | None) -> str | None:
     if not loc[:8].lower().startswith(SCHEMES):
         if begins_with_host(loc, base):
@@ -90,7 +82,7 @@ def _mended_url(loc: str, base: str | None) -> str | None:
         elif base is None:
             return loc
         else:
-            loc = known_base(base).join(loc)
+            loc = joined(base, loc)
     escaped = loc.replace(" ", "%20")
     return (
         loc if can_be_requested(escaped) or can_be_requested(_BLANK.sub("%20", escaped)) else None

@@ -67,15 +67,37 @@ _SOURCES = {  # by module: where its names are from; those of a key with a dot a
         "usp.checks.rules": "RULES",
         "usp.checks.finding": "Baseline Finding Severity",
         "usp.checks.registry": "Group Rule",
-        "usp.checks.node_findings": "findings_of",
         "usp.checks.verdicts": "Color RuleRow Verdict verdict",
-        "usp.checks.checking": "check check_async",
+        "usp.checks.checking": "check check_async findings_of",
     },
     "usp.cli": {"usp.cli.": "cli"},
-    "usp.cli.cli": {"usp": "__version__", "usp.cli.commands.": "ls_cmd=cmd_ls"},
+    "usp.cli.cli": {
+        "argparse": "ArgumentParser",
+        "usp": "__version__",
+        "usp.cli.commands.": "ls_cmd=cmd_ls",
+    },
     "usp.fetch_parse": {
         "decimal": "Decimal InvalidOperation",
         "collections": "OrderedDict",
+        "usp._formats.values": "MAX_VALID_PRIORITY MIN_VALID_PRIORITY",
+        "usp.exceptions": "SitemapException SitemapXMLParsingException",
+        "usp.helpers": (
+            "RecurseCallbackType RecurseListCallbackType get_url_retry_on_client_errors "
+            "html_unescape_strip is_http_url parse_iso8601_date parse_rfc2822_date "
+            "ungzipped_response_content"
+        ),
+        "usp.objects.page": (
+            "SITEMAP_PAGE_DEFAULT_PRIORITY SitemapImage SitemapNewsStory SitemapPage "
+            "SitemapPageChangeFrequency"
+        ),
+        "usp.objects.sitemap": (
+            "AbstractSitemap IndexRobotsTxtSitemap IndexXMLSitemap InvalidSitemap PagesAtomSitemap "
+            "PagesRSSSitemap PagesTextSitemap PagesXMLSitemap"
+        ),
+        "usp.web_client.abstract_client": (
+            "AbstractWebClient AbstractWebClientResponse AbstractWebClientSuccessResponse "
+            "LocalWebClient LocalWebClientSuccessResponse NoWebClientException WebClientErrorResponse"
+        ),
         "usp.web_client.requests_client": "RequestsWebClient",
         "": "abc logging re xml",
     },

@@ -83,17 +83,13 @@ class Progress:
     ) -> Iterator[T]:
         """Yield pages, or what has some, and count them."""
         for item in items:
-            self.add_pages(pages_in(item))
+            self.pages += pages_in(item)
             yield item
-
-    def add_pages(self, number: int) -> None:
-        """Count pages."""
-        self.pages += number
 
     def checked(self, pages: int) -> None:
         """Count pages that were checked."""
         self.doing = "checking"
-        self.add_pages(pages)
+        self.pages += pages
 
     def reading(self, most: int) -> Callable[[], None]:
         """Return a function to call for each of so many sitemaps when it has been read."""
@@ -164,7 +160,8 @@ def shown(progress: Progress, is_idle: Callable[[], bool]) -> Iterator[None]:
 
     Nor beside other progress: there is one line. It is not shown while it ``is_idle``.
     """
-    notebook = _is_notebook()
+    running = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    notebook = hasattr(running, "kernel")  # which runs the cells of a notebook
     if not (notebook or can_show()) or not _ONE.acquire(blocking=False):
         yield
         return
@@ -174,12 +171,6 @@ def shown(progress: Progress, is_idle: Callable[[], bool]) -> Iterator[None]:
             yield
     finally:
         _ONE.release()
-
-
-def _is_notebook() -> bool:
-    """Return whether this process runs the cells of a notebook."""
-    running = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return hasattr(running, "kernel")
 
 
 @contextmanager
@@ -228,7 +219,8 @@ def live_line(text: Callable[[], str]) -> Iterator[None]:
     given = [_clearing_line(out, line), _clearing_line(err, line)]
     sys.stdout, sys.stderr = given
     try:
-        yield
+        with repeated(line.draw, _EVERY):
+            yield
     finally:
         sys.stdout, sys.stderr = out, err
         try:
@@ -244,56 +236,45 @@ def can_show() -> bool:
 
 
 class _ProgressText:
-    """Draws the text in a thread, and clears it when something else is written."""
+    """Draws the text, and clears it when something else is written."""
 
     def __init__(self, stream: TextIO, text: Callable[[], str]) -> None:
         self._stream = stream
         self._text = text
         self._lock = threading.RLock()
-        self._over = threading.Event()
-        self._is_shown = False
+        self._is_over = self._is_shown = False
         self._has_room = True  # whether the cursor is at the start of a line
-        threading.Thread(target=self._run, name="usp-live", daemon=True).start()
+
+    def draw(self) -> None:
+        """Show the text as it is now; not over an unfinished line."""
+        with self._lock:
+            if self._has_room and not self._is_over:
+                # A full line would break.
+                self._show(_fitting(self._text(), _columns(self._stream) - 1))
 
     def end(self) -> None:
         """Clear the line for good."""
-        self._over.set()
         with self._lock:
-            self._clear()
+            self._is_over = True
+            self._show("")
 
     def give_way(self, written: bytes, stream: TextIO) -> None:
-        """Clear the line and write something else; it is not drawn over an unfinished line."""
+        """Clear the line and write something else."""
         with self._lock:
-            self._clear()
+            self._show("")
             self._has_room = written.endswith(b"\n")
             _put(written, stream)
 
-    def _run(self) -> None:
-        while not self._over.wait(_EVERY):
-            with self._lock:
-                if self._has_room and not self._over.is_set():
-                    self._draw()
-
-    def _draw(self) -> None:
-        text = _fitting(self._text(), _columns(self._stream) - 1)  # a full line would break
-        if not text:
-            self._clear()
+    def _show(self, text: str) -> None:
+        if not (text or self._is_shown):
             return
-        drawn = text if os.environ.get("NO_COLOR") else f"{_DIM}{text}{_PLAIN}"
-        self._write(f"{_CLEAR}{drawn}")
-        self._is_shown = True
-
-    def _clear(self) -> None:
-        if self._is_shown:
-            self._is_shown = False
-            self._write(_CLEAR)
-
-    def _write(self, text: str) -> None:
+        self._is_shown = bool(text)
+        drawn = f"{_DIM}{text}{_PLAIN}" if text and not os.environ.get("NO_COLOR") else text
         try:
-            self._stream.write(text)
+            self._stream.write(f"{_CLEAR}{drawn}")
             self._stream.flush()
         except (OSError, ValueError):  # the terminal is gone; the work is not
-            self._over.set()
+            self._is_over = True
 
 
 def _columns(stream: TextIO) -> int:

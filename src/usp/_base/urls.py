@@ -460,10 +460,9 @@ def section_of(url: str) -> str:
 _ANY_URL = re.compile(
     r"(?:([A-Za-z][A-Za-z0-9+.-]*+):)?+(//[^/?#]*+)?+([^?#]*+)(\?[^#]*+)?+(#.*+)?+", re.DOTALL
 )
-_USUAL_PATH = re.compile(r"[^\s\x00-\x1f\"<>?#]*+")  # what a URL that is usual has before its query
 
 
-def resolved(base: str, url: str) -> str:
+def joined(base: str, url: str) -> str:
     """Return a URL relative to a base, as RFC 3986, section 5.2 says."""
     scheme, host, path, query, fragment = _ANY_URL.fullmatch(url).groups()  # type: ignore[union-attr]
     own_scheme, own_host, own_path, own_query, _ = _ANY_URL.fullmatch(base).groups()  # type: ignore[union-attr]
@@ -499,33 +498,6 @@ def _without_dots(path: str) -> str:
     if path.endswith(("/.", "/..")) or path in (".", ".."):
         kept.append("")
     return ("/" if path[:1] == "/" else "") + "/".join(kept)
-
-
-class Base:
-    """The URL that others are relative to, taken apart once."""
-
-    __slots__ = ("_folder", "root", "url")
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        root, folder = resolved(url, "/"), resolved(url, ".")
-        self.root = root[:-1] if is_http_url(root) else None
-        self._folder = folder if is_http_url(folder) else None
-
-    def join(self, url: str) -> str:
-        """Return the absolute form of a URL, whatever that is."""
-        return self.join_plain(url) or resolved(self.url, url)
-
-    def join_plain(self, url: str) -> str | None:
-        """Return the absolute form of a URL that is only a path, as most are; None for all others."""
-        if _USUAL_PATH.fullmatch(url) is None or "/." in url or url[:1] == "." or url[:2] == "//":
-            return None
-        if url[:1] == "/":
-            return None if self.root is None else self.root + url
-        return None if self._folder is None or ":" in url or not url else self._folder + url
-
-
-known_base = functools.lru_cache(maxsize=64)(Base)  # returns the Base of a URL, cached
 
 
 # URLs that look like those of sitemaps, before anything is fetched ---------------------------------

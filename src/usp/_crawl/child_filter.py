@@ -13,7 +13,7 @@ from usp._base.filters import Patterns, period
 from usp._base.loc_urls import USUAL
 from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url, redact_url, url_parts, without_fragment
-from usp._crawl.tree_slots import TreeSlot, listed
+from usp._crawl.orders import TreeSlot, listed
 from usp._formats.abstract_parser import ChildEntry
 from usp._formats.values import date
 from usp.limits import DEFAULT, Limits

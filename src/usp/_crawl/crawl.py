@@ -34,10 +34,10 @@ from usp._crawl.orders import (
     NoNetwork,
     NotRequested,
     Received,
+    TreeSlot,
 )
 from usp._crawl.schedule import Schedule
 from usp._crawl.stored_pages import StoredPages
-from usp._crawl.tree_slots import TreeSlot
 from usp._formats.document import Role
 from usp._formats.html import header_links, is_sitemap_page
 from usp.options import CrawlOptions
@@ -323,7 +323,6 @@ class Crawl:
         return replace(result, probe=replace(probe, children=(), left_out=left_out))
 
     def _events_of(self, order: FetchOrder, result: Received | Failed) -> Iterator[events.Event]:
-        """Yield the events for the result of a document."""
         url, tries = order.url, order.attempt
         if isinstance(result, Failed):
             code = failure_reason(result.error).code
@@ -377,7 +376,7 @@ class Crawl:
         self.awaited = None
         ahead = self._ahead  # a stack, not recursion: a website decides how deep its tree is
         try:
-            while ahead or self._look_further():
+            while ahead or (self.roots and self.ending is None and self.roots.want_more()):
                 slot, is_done = ahead[-1]
                 if is_done:
                     ahead.pop()
@@ -401,19 +400,13 @@ class Crawl:
         finally:
             self._advancing = False
 
-    def _look_further(self) -> bool:
-        """Return whether anything more is wanted, now that everything is decided."""
-        return self.roots is not None and self.ending is None and self.roots.want_more()
-
     def _request_known_paths(self) -> None:
-        """Request the known paths that nothing before them declares."""
         later, self._later = self._later, []
         for slot in later:
             if self.roots is None or not self.roots.is_declared(slot):
                 slot.order = self._request(slot)
 
     def _finish(self, slot: TreeSlot) -> None:
-        """Count the pages of a slot, and leave out those beyond the limit."""
         most = self.limits.pages
         pages = slot.received.probe.pages if slot.received else None
         self._decided.append(slot)
@@ -458,7 +451,7 @@ class Crawl:
         left_out = received.probe.left_out
         above = without_fragments(parents)
         below: list[TreeSlot] = []
-        elsewhere = self.roots.elsewhere(slot) if self.roots else ()
+        elsewhere = self.roots.site_of(slot).elsewhere if self.roots else ()
         for entry in children:
             if elsewhere and without_fragment(entry.loc) in elsewhere:
                 continue

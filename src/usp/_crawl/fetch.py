@@ -138,7 +138,6 @@ async def _run(steps: Generator[None, None, T], stepper: Stepper | None) -> T:
 
 
 def _close(response: Any, url: str) -> None:
-    """Close a response of a synchronous client."""
     try:
         call_newer(response, "close", _Response.close)
     except Exception as error:  # noqa: BLE001 - what came of it is there
@@ -146,7 +145,6 @@ def _close(response: Any, url: str) -> None:
 
 
 def _exchange(order: FetchOrder, error: WebClientErrorResponse, started: float) -> Exchange:
-    """Return what is known about a request that failed."""
     known = error.exchange
     if not isinstance(known, Exchange):
         known = Exchange(order.url, order.url, status_of(error))

@@ -6,7 +6,7 @@ a table: what the headers of the homepage say, or its ``<meta name="generator">`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +15,7 @@ from usp._base.urls import BadUrl, are_related, host_of, read_url
 from usp._formats.abstract_parser import PageBatch
 
 if TYPE_CHECKING:
-    from usp._crawl.tree_slots import TreeSlot
+    from usp._crawl.orders import TreeSlot
     from usp._formats.abstract_parser import PageEntry
 
 _MAX_HEADERS = 16 * 1024  # characters
@@ -32,64 +32,50 @@ class Software(NamedTuple):
     paths: tuple[str, ...]
 
 
+_PATHS = {
+    "WordPress": "?sitemap=index ?sitemap=1 post-sitemap.xml ?feed=rss2",
+    "Drupal": "?q=sitemap.xml index.php/sitemap.xml en/sitemap.xml rss.xml",
+    "Joomla": "index.php?option=com_osmap&view=xml&id=1"
+    " index.php?option=com_jmap&view=sitemap&format=xml"
+    " index.php?option=com_xmap&view=xml&tmpl=component&id=1",
+    "TYPO3": "?type=1533906435 ?eID=dd_googlesitemap",
+    "Contao": "share/sitemap.xml",
+    "Craft CMS": "sitemaps-1-sitemap.xml",
+    "DotNetNuke": "SiteMap.aspx",
+    "Ghost": "sitemap-posts.xml sitemap-pages.xml rss/",
+    "Blogger": "atom.xml?redirect=false&start-index=1&max-results=500",
+    "Shopify": "collections/all.atom blogs/news.atom",
+    "Magento": "pub/sitemap.xml media/sitemap.xml sitemap/sitemap.xml",
+    "PrestaShop": "1_index_sitemap.xml",
+    "BigCommerce": "xmlsitemap.php",
+    "Wix": "pages-sitemap.xml store-products-sitemap.xml blog-feed.xml",
+    "Squarespace": "blog?format=rss",
+    "Discourse": "sitemap_1.xml sitemap_recent.xml latest.rss",
+    "vBulletin": "xmlsitemap.php",
+    "Hugo": "en/sitemap.xml index.xml",
+    "Jekyll": "feed.xml",
+    "Next.js": "server-sitemap-index.xml server-sitemap.xml sitemap-0.xml sitemap/0.xml",
+    "Gatsby": "sitemap-0.xml",
+    "Astro": "sitemap-0.xml",
+}
+_SIGNS = {  # apart from the generator
+    "WordPress": ("https://api.w.org/", "\nx-powered-by: wp", "/xmlrpc.php"),
+    "Drupal": ("\nx-drupal-",),
+    "Craft CMS": ("\nx-powered-by: craft cms",),
+    "DotNetNuke": ("\nx-compressed-by: dotnetnuke",),
+    "Ghost": ("\nx-ghost-",),
+    "Shopify": ("\nx-shopify-", "\nx-shopid:", "\npowered-by: shopify"),
+    "Magento": ("\nx-magento-",),
+    "PrestaShop": ("\npowered-by: prestashop",),
+    "BigCommerce": ("\nplatform: bigcommerce",),
+    "Wix": ("\nx-wix-",),
+    "Squarespace": ("\nserver: squarespace",),
+    "Discourse": ("\nx-discourse-",),
+    "Next.js": ("\nx-powered-by: next.js", "\nx-nextjs-"),
+}
 SOFTWARE = tuple(
-    Software(name, (f"generator: {name.lower()}", *signs), paths)
-    for name, signs, paths in (
-        (
-            "WordPress",
-            ("https://api.w.org/", "\nx-powered-by: wp", "/xmlrpc.php"),
-            ("?sitemap=index", "?sitemap=1", "post-sitemap.xml", "?feed=rss2"),
-        ),
-        (
-            "Drupal",
-            ("\nx-drupal-",),
-            ("?q=sitemap.xml", "index.php/sitemap.xml", "en/sitemap.xml", "rss.xml"),
-        ),
-        (
-            "Joomla",
-            (),
-            (
-                "index.php?option=com_osmap&view=xml&id=1",
-                "index.php?option=com_jmap&view=sitemap&format=xml",
-                "index.php?option=com_xmap&view=xml&tmpl=component&id=1",
-            ),
-        ),
-        ("TYPO3", (), ("?type=1533906435", "?eID=dd_googlesitemap")),
-        ("Contao", (), ("share/sitemap.xml",)),
-        ("Craft CMS", ("\nx-powered-by: craft cms",), ("sitemaps-1-sitemap.xml",)),
-        ("DotNetNuke", ("\nx-compressed-by: dotnetnuke",), ("SiteMap.aspx",)),
-        ("Ghost", ("\nx-ghost-",), ("sitemap-posts.xml", "sitemap-pages.xml", "rss/")),
-        ("Blogger", (), ("atom.xml?redirect=false&start-index=1&max-results=500",)),
-        (
-            "Shopify",
-            ("\nx-shopify-", "\nx-shopid:", "\npowered-by: shopify"),
-            ("collections/all.atom", "blogs/news.atom"),
-        ),
-        (
-            "Magento",
-            ("\nx-magento-",),
-            ("pub/sitemap.xml", "media/sitemap.xml", "sitemap/sitemap.xml"),
-        ),
-        ("PrestaShop", ("\npowered-by: prestashop",), ("1_index_sitemap.xml",)),
-        ("BigCommerce", ("\nplatform: bigcommerce",), ("xmlsitemap.php",)),
-        (
-            "Wix",
-            ("\nx-wix-",),
-            ("pages-sitemap.xml", "store-products-sitemap.xml", "blog-feed.xml"),
-        ),
-        ("Squarespace", ("\nserver: squarespace",), ("blog?format=rss",)),
-        ("Discourse", ("\nx-discourse-",), ("sitemap_1.xml", "sitemap_recent.xml", "latest.rss")),
-        ("vBulletin", (), ("xmlsitemap.php",)),
-        ("Hugo", (), ("en/sitemap.xml", "index.xml")),
-        ("Jekyll", (), ("feed.xml",)),
-        (
-            "Next.js",
-            ("\nx-powered-by: next.js", "\nx-nextjs-"),
-            ("server-sitemap-index.xml", "server-sitemap.xml", "sitemap-0.xml", "sitemap/0.xml"),
-        ),
-        ("Gatsby", (), ("sitemap-0.xml",)),
-        ("Astro", (), ("sitemap-0.xml",)),
-    )
+    Software(name, (f"generator: {name.lower()}", *_SIGNS.get(name, ())), tuple(paths.split()))
+    for name, paths in _PATHS.items()
 )
 """The software that is recognised."""
 
@@ -140,24 +126,18 @@ def neighbours_of(url: str, slots: Iterable[TreeSlot]) -> list[str]:
     Those of its sitemaps and pages are on related hosts; a language may be on any. A host with
     ``www.`` is the same as without.
     """
-    own = host_of(url)
-    found: dict[str, str] = {}
-    for named, is_language in _named(slots):
-        with suppress(BadUrl):
-            there = read_url(named)
-            if is_language or are_related(host_of(named), own):
-                found.setdefault(_identity(there.origin), f"{there.origin}/")
+    own, found = host_of(url), dict[str, str]()
+    for slot in slots:
+        probe = slot.received.probe if slot.received else None
+        hosts, languages = (probe.hosts, probe.language_hosts) if probe else ((), ())
+        named = *((one, False) for one in (slot.url, *hosts)), *((one, True) for one in languages)
+        for one, is_language in named:
+            with suppress(BadUrl):
+                there = read_url(one)
+                if is_language or are_related(host_of(one), own):
+                    found.setdefault(_identity(there.origin), f"{there.origin}/")
     found.pop(_identity(read_url(url).origin), None)
     return list(found.values())
-
-
-def _named(slots: Iterable[TreeSlot]) -> Iterator[tuple[str, bool]]:
-    """Yield URLs on the hosts that slots name, and whether they are those of languages."""
-    for slot in slots:
-        yield slot.url, False
-        if slot.received is not None:
-            yield from ((origin, False) for origin in slot.received.probe.hosts)
-            yield from ((origin, True) for origin in slot.received.probe.language_hosts)
 
 
 def _identity(origin: str) -> str:

@@ -6,9 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from usp._crawl.orders import PATIENCE, Arrival, FetchOrder, Received
+from usp._crawl.orders import PATIENCE, Arrival, FetchOrder, Received, TreeSlot
 from usp._crawl.stored_pages import StoredPages, UniquePages, first_pages, page_steps
-from usp._crawl.tree_slots import TreeSlot
 from usp._formats.document import DocumentParser
 from usp.objects.page import PageBlock, SitemapPage, of_sitemap
 

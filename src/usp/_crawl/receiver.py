@@ -1,6 +1,7 @@
 """Receives a document and reads it for the first time: what it is, and what it declares.
 
-:class:`DocumentProbe` reads; :class:`BodyReceiver` stores what a client receives, within limits.
+:class:`DocumentProbe` reads; :class:`BodyReceiver` stores what a client receives, within limits;
+:func:`read_document` takes what a caller has, with children that nobody fetches.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,7 +20,10 @@ from usp._base.display import excerpt
 from usp._base.reason import Reason
 from usp._base.shortage import shortage_of
 from usp._base.urls import without_login
+from usp._crawl import journal
+from usp._crawl.child_filter import child_slot, refuse, skipped_links
 from usp._crawl.orders import (
+    UNFETCHED,
     Arrival,
     ClientRaised,
     Failed,
@@ -28,20 +33,26 @@ from usp._crawl.orders import (
     NotRequested,
     Probe,
     Received,
+    TreeSlot,
+    node_of,
 )
 from usp._crawl.stored_pages import UniquePages, note_length, result_of
 from usp._formats.abstract_parser import MAX_PIECE, ChildEntry, Entry, RemovedEntry
-from usp._formats.document import DocumentParser
+from usp._formats.document import DocumentParser, Role
+from usp._formats.values import date
 from usp._http.identity import safe_headers
-from usp._store import Document, DocumentWriter, SpoolFull, Store
-from usp.limits import DEFAULT, Limits
+from usp._store import CHUNK, Document, DocumentWriter, SpoolFull, Store
+from usp.limits import DEFAULT, LimitReached, Limits
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import FailureCode
 from usp.objects.problem import Problem
-from usp.objects.sitemap import PagesHTMLSitemap
+from usp.objects.sitemap import AbstractSitemap, PagesHTMLSitemap, unfetched
 from usp.web_client.abstract_client import ResponseFacts, WebClientErrorResponse
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from usp._crawl.hints import NamedHosts
     from usp._formats.abstract_parser import PageBatch, PageEntry
     from usp.objects.sitemap import AbstractPagesSitemap
 
@@ -90,14 +101,10 @@ class DocumentProbe:
 
     @property
     def page_kind(self) -> type[AbstractPagesSitemap] | None:
-        """The class of the document's node, once it is known to be a page sitemap."""
+        """The class of the document's node, once it is certain that it is a page sitemap."""
         kind: Any = self.parser.parser.sitemap_class if self.parser.parser else None
-        return kind if kind is not None and kind.lists_pages else None
-
-    @property
-    def certain_kind(self) -> type[AbstractPagesSitemap] | None:
-        """The same, unless only the whole document shows whether it is one."""
-        return None if self.page_kind is PagesHTMLSitemap else self.page_kind
+        # Only a whole page shows whether it is one.
+        return kind if kind and kind.lists_pages and kind is not PagesHTMLSitemap else None
 
     def steps(self, chunk: bytes) -> Iterator[None]:
         """Read on, step by step: a chunk may decompress to a lot of work."""
@@ -319,7 +326,7 @@ class BodyReceiver:
         announce = self._context.announce
         if self._arrival is not None:
             self._arrival.notify_reader()
-        elif announce is not None and not over and (kind := self._probe.certain_kind):
+        elif announce is not None and not over and (kind := self._probe.page_kind):
             self._arrival = Arrival(self._exchange, self._writer, kind)
             announce(self._order, self._arrival)
 
@@ -394,6 +401,129 @@ def failure_from(
 
 
 def _blamed(client: object) -> FailureCode:
-    """Return who is to blame for an exception: a client that is not ours, or this library."""
     foreign = client is not None and not getattr(client, "is_ours", False)
     return FailureCode.CLIENT_ERROR if foreign else FailureCode.INTERNAL_ERROR
+
+
+# A document that a caller has ----------------------------------------------------------------------
+
+LOCAL_URL = "http://usp-local-dummy.local/"
+"""The URL of a document that has none."""
+
+
+def parse_document(
+    chunks: Iterable[bytes],
+    url: str | None,
+    *,
+    name: str = LOCAL_URL,
+    limits: Limits = DEFAULT,
+    **given: Any,
+) -> AbstractSitemap:
+    """Parse a document that is given; ``url`` is where it came from, if that is known.
+
+    Otherwise ``name`` is the URL of its node. If ``chunks`` raises ``LimitReached``, what was read
+    until then is the document. The rest is ``given`` as to :func:`read_document`.
+    """
+    received = read_document(chunks, url, url or name, limits=limits, **given)
+    return unfetched_tree(received, limits, resolves=url is not None)
+
+
+def text_bytes(content: str) -> bytes:
+    """Return the bytes of a sitemap that is given as text; raises ``TypeError`` if it is not."""
+    given: object = content
+    if not isinstance(given, str):
+        kind = type(given).__name__
+        raise TypeError(
+            f"a sitemap as text must be a str, not {kind}; sitemap_from_bytes takes bytes"
+        )
+    return content.encode("utf-8", "surrogatepass")
+
+
+def parse_text(data: bytes) -> AbstractSitemap:
+    """Parse what :func:`text_bytes` returned."""
+    return parse_document([data], None, content_type="text/plain; charset=utf-8")
+
+
+def parse_file(
+    path: Path, limits: Limits | None = None, store: Store | None = None
+) -> AbstractSitemap:
+    """Parse a file, whose address is the URL of the node; several files may share a store."""
+    role = Role.ROBOTS if path.name == "robots.txt" else Role.SITEMAP
+    with path.open("rb") as file:
+        chunks = iter(partial(file.read, CHUNK), b"")
+        name = path.resolve().as_uri()
+        return parse_document(
+            chunks, None, role=role, name=name, limits=limits or DEFAULT, store=store
+        )
+
+
+def read_document(
+    chunks: Iterable[bytes],
+    base: str | None,
+    url: str,
+    *,
+    content_type: str | None = None,
+    role: Role = Role.SITEMAP,
+    limits: Limits = DEFAULT,
+    store: Store | None = None,
+) -> Received:
+    """Return a document that is given as if it were received; relative URLs belong to ``base``."""
+    writer, ended = DocumentWriter(store or Store()), None
+    first = DocumentProbe(base, limits, role=role, content_type=content_type)
+    try:
+        for chunk in chunks:
+            writer.write(chunk)
+            for _ in first.steps(chunk):
+                pass
+            if first.parser.refusal is not None:
+                break
+    except LimitReached as limit:
+        ended = limits.reached(limit.name)
+    probe = first.close(ended=ended)
+    document = writer.finish(
+        Exchange(
+            url,
+            url,
+            status=None,
+            attempts=0,
+            received=writer.size,
+            content_type=content_type,
+            charset=first.parser.decoder.encoding,
+        )
+    )
+    if first.parser.may_have_children:
+        probe = result_of(first.again(document))
+    elif ended is not None and probe.kind is None:
+        probe = replace(probe, refusal=ended)
+    return Received(document, probe)
+
+
+def unfetched_tree(
+    received: Received,
+    limits: Limits = DEFAULT,
+    *,
+    resolves: bool = True,
+    above: frozenset[str] | None = None,
+) -> AbstractSitemap:
+    """Return the node of a document whose children nobody fetches.
+
+    With the URLs ``above`` them, those that a crawl would refuse have its reasons.
+    """
+    probe, url = received.probe, received.exchange.url
+    journal.received(received.document, probe)
+    top = TreeSlot(url, order=FetchOrder(url, result=received), resolves=resolves)
+    top.examine()
+    pages, most = probe.pages or 0, limits.pages
+    if most is not None and pages > most:
+        top.most = most
+        top.leave_out(LeftOut(pages - most, limits.reached("pages")), "pages")
+    if probe.left_out is not None:
+        top.leave_out(probe.left_out, "sitemaps")
+    nodes: list[AbstractSitemap] = []
+    top.skipped = tuple(skipped_links(probe))
+    for at, entry in enumerate(() if top.skipped else probe.children):
+        if above is not None and refuse(entry.loc, 1, above, limits):
+            nodes.append(node_of(child_slot(top, at, entry, above, limits), [], limits))
+        else:
+            nodes.append(unfetched(entry.loc, UNFETCHED, date(entry.lastmod)))
+    return node_of(top, nodes, limits)

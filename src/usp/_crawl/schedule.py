@@ -172,7 +172,6 @@ class Schedule:
         self._later: list[tuple[float, int, FetchOrder | str]] = []  # or hosts that rest
         self._hosts: dict[str, _HostQueue] = {}
         self._count = 0  # orders documents of the same position
-        self._released: set[str] = set()  # origins that get no more requests
         self._short_since: float | None = None  # of something on this machine
         self._failures: Counter[tuple[FetchOrder, str]] = Counter()
         self.health: defaultdict[str, HostHealth] = defaultdict(HostHealth)
@@ -208,7 +207,7 @@ class Schedule:
         while self._ready:
             order = self._ready[0][2]
             host = self._hosts[order.host]
-            if order.origin in self._released:
+            if self.health[order.origin].given_up is not None:  # it gets no more requests
                 heapq.heappop(self._ready)
                 host.active += 1
                 return order
@@ -220,7 +219,7 @@ class Schedule:
                 if host.gap:
                     self._rest(order.host, now + host.gap)
                 return order
-            if host.only is None and len(self._hosts) == 1 and not self._released:
+            if host.only is None and len(self._hosts) == len(self.health) == 1:
                 return None  # the rest is on the same host, and waits where it is
             heapq.heappush(host.parked, heapq.heappop(self._ready))
         return None
@@ -242,16 +241,7 @@ class Schedule:
         health = self.health[order.origin]
         was_slow = health.is_slow
         health.record(result, now)
-        if health.given_up is not None:
-            # All of its documents are available at once: it gets no more requests. Those of other
-            # origins of its host, such as the other scheme, will be parked again.
-            host = self._hosts[order.host]
-            self._released.add(order.origin)
-            if host.only is not None and host.only.origin == order.origin:
-                host.only = None
-            while host.parked:
-                heapq.heappush(self._ready, heapq.heappop(host.parked))
-        elif was_slow != health.is_slow and not self._keeps_delay:
+        if health.given_up is None and was_slow != health.is_slow and not self._keeps_delay:
             self._restrain(order.host, self._per_host if was_slow else 1)
         self.done(order)
 
@@ -314,6 +304,5 @@ class Schedule:
         heapq.heappush(self._later, (until, self._count, host))
 
     def _unpark(self, host: _HostQueue) -> None:
-        """Make as many documents of a host available again as it has room for."""
         for _ in range(min(host.most - host.active, len(host.parked))):
             heapq.heappush(self._ready, heapq.heappop(host.parked))

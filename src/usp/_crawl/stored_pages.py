@@ -35,11 +35,12 @@ from usp._formats.values import text as text_of
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import RawEntry, given_in, place_among
 from usp.limits import DEFAULT, Limits
-from usp.objects.page_blocks import NodePages, PageList, PickedPages
+from usp.objects.page import NodePages, PageList, PickedPages
 from usp.objects.problem import Problem, ProblemCode, Problems, how_many
 
 if TYPE_CHECKING:
     from usp._base.reason import Reason
+    from usp._formats.abstract_parser import Place
     from usp._store import Document
     from usp.objects.page import PageBlock, SitemapPage
 
@@ -205,7 +206,6 @@ class StoredPages(NodePages):
         return islice(chain.from_iterable(map(pages_of, entries)), self._most)
 
     def _entries(self) -> Iterator[Iterable[Entry]]:
-        """Yield the entries of the document, step by step."""
         # If it is a page, it was requested as a sitemap: otherwise, there would be nothing to read.
         exchange, role = self.document.exchange, Role.HTML_SITEMAP
         parser = DocumentParser(self._base, exchange, role=role, fast=True, limits=self._limits)
@@ -281,19 +281,7 @@ class StoredPages(NodePages):
 
 # A close reading -----------------------------------------------------------------------------------
 
-_AFTER_NAME = tuple(" \t\r\n/>")
 _EMPTY_FIELD = re.compile(r"<(lastmod|changefreq|priority)(?:\s*+/>|\s*+>\s*+</)")
-
-
-@dataclass(frozen=True, slots=True)
-class SourcePosition:
-    """Where something is in a document; both count from 1, and are None where that is not known."""
-
-    line: int | None = None
-    column: int | None = None
-
-
-_NOWHERE = SourcePosition()
 
 
 @dataclass(eq=False)
@@ -310,7 +298,7 @@ class ExaminedBlock:
     _lines: Sequence[int | None] = ()
     entries: Sequence[PageEntry] = ()
     unique: PageBlock = field(init=False)
-    _records: dict[str, list[tuple[int, Sequence[tuple[str, str]]]]] = field(default_factory=dict)
+    _records: dict[str, list[tuple[int, list[tuple[str, str]]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Take all pages for new."""
@@ -330,18 +318,10 @@ class ExaminedBlock:
     def records(self, prefix: str) -> Sequence[tuple[int, Sequence[tuple[str, str]]]]:
         """Return the records of an extension as written: their entry, the names and texts of each."""
         if prefix not in self._records:
-            space = Space[prefix.upper()]
             self._records[prefix] = [
-                (
-                    at,
-                    [
-                        (name, text_of(raw) or "")
-                        for name, raw in zip(one[::3], one[1::3], strict=True)
-                    ],
-                )
+                (at, one)
                 for at, entry in enumerate(self.entries)
-                if isinstance(entry, RawEntry)
-                for one in entry.records.get(space, ())
+                for one in _records_of(entry, prefix)
             ]
         return self._records[prefix]
 
@@ -369,23 +349,25 @@ class ExaminedBlock:
     def place(
         self,
         at: int,
-        element: str = "",
+        element: str = "loc",
         text: str = "",
         record: str = "",
         number: int | None = None,
-    ) -> SourcePosition:
+    ) -> Place:
         """Return where an element of an entry is, or else the entry.
 
         Of several elements with that name, it is the one with little more than a ``text``, or the
         first: in the ``record`` with a ``number``, if that is given; -1 is the last one.
         """
+        if element == "loc" and number is None:
+            text = text or (self.written[at] if self.written else None) or self.urls[at]
         if self._block is None:
             entry = self.entries[at] if self.entries else None
             if entry is not None:
-                return SourcePosition(*entry.place_of(element, text, record, number))
-            return SourcePosition(self._lines[at], 1) if self._lines else _NOWHERE
+                return entry.place_of(element, text, record, number)
+            return (self._lines[at], 1) if self._lines else (None, None)
         if at >= len(self.places):
-            return _NOWHERE
+            return None, None
         line, column = self.places[at]
         begin, end = (*self._starts[at : at + 2], None)[:2]
         written = self._block.text[begin:end]
@@ -398,7 +380,7 @@ class ExaminedBlock:
         offset = place_among(tags, text, records, number) or 0
         before = written.rfind("\n", 0, offset) + 1
         column = offset - before + 1 if before else column + offset
-        return SourcePosition(line + written.count("\n", 0, offset), column)
+        return line + written.count("\n", 0, offset), column
 
     @cached_property
     def places(self) -> Sequence[tuple[int, int]]:
@@ -423,22 +405,13 @@ class ExaminedBlock:
         text, _, entry, _ = self._block
         if entry == "\n":
             return [at + 1 for at, character in enumerate(text) if character == "\n"]
-        found = list(_tags(text, f"<{entry}"))
+        found = [tag.start() for tag in _tag_of(entry).finditer(text)]
         return found if len(found) == len(self.urls) else []
 
 
 @lru_cache(maxsize=64)
 def _tag_of(element: str) -> re.Pattern[str]:
     return re.compile(rf"<(?:[\w.-]{{1,99}}:)?{element}(?=[\s/>])[^<]*+(?:<!\[CDATA\[[^<]*+)?")
-
-
-def _tags(text: str, tag: str) -> Iterator[int]:
-    """Yield where a tag begins in a text."""
-    at, length = text.find(tag), len(tag)
-    while at >= 0:
-        if text[at + length : at + length + 1] in _AFTER_NAME:
-            yield at
-        at = text.find(tag, at + length)
 
 
 class Examination:
@@ -558,18 +531,18 @@ def _element_of(code: ProblemCode, excerpt: str) -> tuple[str, str]:
     return (core, "") if core else (local, text) if text else (prefix, "")
 
 
+def _records_of(entry: PageEntry, prefix: str) -> Iterator[list[tuple[str, str]]]:
+    """Yield the records of an extension in an entry, as the names and the texts of their fields."""
+    space = Space.__members__.get(prefix.upper())
+    for one in entry.records.get(space, ()) if isinstance(entry, RawEntry) and space else ():
+        yield [(name, text_of(raw) or "") for name, raw in zip(one[::3], one[1::3], strict=True)]
+
+
 def _records_without(entry: PageEntry, name: str) -> list[int]:
     """Return the numbers of the records of an entry that lack a field, such as ``image:loc``."""
     prefix, _, local = name.rpartition(":")
-    if not isinstance(entry, RawEntry) or prefix.upper() not in Space.__members__:
-        return []
-    return [
-        number
-        for number, one in enumerate(entry.records.get(Space[prefix.upper()], ()))
-        if not any(
-            text_of(raw) for field, raw in zip(one[::3], one[1::3], strict=True) if field == local
-        )
-    ]
+    records = enumerate(_records_of(entry, prefix))
+    return [at for at, one in records if not any(text for field, text in one if field == local)]
 
 
 def note_length(problems: Problems, limits: Limits, url: str, line: int | None = None) -> None:

@@ -44,7 +44,6 @@ INTERRUPTED = Reason(FailureCode.INTERRUPTED, "the crawl was interrupted")
 
 _TOTAL_FACTOR = 2  # total requests of a crawl at a time, as a multiple of those to one host
 _HEAD_START = 0.003  # seconds
-_ROUND = 0.05  # seconds
 _IDLE = 1.0  # seconds without a new page after which progress is not shown
 
 
@@ -120,7 +119,6 @@ class DriverCore:
         return orders
 
     def _take(self, update: FetchUpdate) -> None:
-        """Pass the result of an order to the crawl, and emit the events that follow."""
         order, what = update
         if isinstance(what, Arrival):
             self.crawl.arriving(order, what)
@@ -131,7 +129,6 @@ class DriverCore:
         self._flush_events()
 
     def _flush_events(self) -> None:
-        """Emit the events, and record the documents, since the last call."""
         if self._recorder is not None:
             self._recorder.take(self.crawl.take_documents())
         for event in self.crawl.take_events() if self._listeners else ():
@@ -208,14 +205,11 @@ class ThreadDriver(DriverCore):
         try:
             for _ in self._threads:
                 self._to_fetch.put(None)
-            client = self._context.client
-            ends_waits = self._busy and getattr(client, "is_ours", None) is True
+            if self._busy and getattr(self._context.client, "is_ours", None) is True:
+                self._context.client.abort()
             deadline = time.monotonic() + PATIENCE
             for thread in self._threads:
-                while thread.is_alive() and (left := deadline - time.monotonic()) > 0:
-                    if ends_waits:
-                        client.abort()  # and again, for a request that was just about to be sent
-                    thread.join(min(left, _ROUND) if ends_waits else left)
+                thread.join(max(0.0, deadline - time.monotonic()))
             done = kind is None
         finally:
             self._shown.__exit__(None, None, None)

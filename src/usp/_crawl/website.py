@@ -5,7 +5,7 @@ Both decide what is in the tree; trees and streams, on threads and on asyncio, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Any
 from usp._base.display import counted, get_logger
 from usp._base.urls import without_fragment, without_login
 from usp._crawl.child_filter import refuse, without_fragments
-from usp._crawl.orders import FetchOrder, HostGivenUp, NotRequested, Received
-from usp._crawl.tree_slots import TreeSlot, failure_of, node_for, slots_from
+from usp._crawl.orders import (
+    FetchOrder,
+    HostGivenUp,
+    NotRequested,
+    Received,
+    TreeSlot,
+    failure_of,
+    node_for,
+    slots_from,
+)
 from usp._formats.document import Role
 from usp._formats.plain_text import LLMS_TXT
 from usp.exceptions import SitemapException
@@ -40,44 +48,21 @@ if TYPE_CHECKING:
     from usp.options import CrawlOptions
 
 
-KNOWN_SITEMAP_PATHS = (
-    "sitemap.xml",
-    "sitemap_index.xml",
-    "wp-sitemap.xml",
-    "sitemap-index.xml",
-    "sitemaps.xml",
-    "sitemap1.xml",
-    "sitemap.txt",
-    "sitemap.xml.gz",
-    "sitemap_index.xml.gz",
-    "sitemap-index.xml.gz",
-    ".sitemap.xml",
-    "sitemap",
-    "sitemap/sitemap-index.xml",
-    "admin/config/search/xmlsitemap",
-    "sitemap_news.xml",
-    "sitemap-news.xml",
-    "news-sitemap.xml",
-    "sitemap_news.xml.gz",
-    "sitemap-news.xml.gz",
-)
+_KNOWN = """
+    sitemap.xml sitemap_index.xml wp-sitemap.xml sitemap-index.xml sitemaps.xml sitemap1.xml
+    sitemap.txt sitemap.xml.gz sitemap_index.xml.gz sitemap-index.xml.gz .sitemap.xml sitemap
+    sitemap/sitemap-index.xml admin/config/search/xmlsitemap sitemap_news.xml sitemap-news.xml
+    news-sitemap.xml sitemap_news.xml.gz sitemap-news.xml.gz"""
+KNOWN_SITEMAP_PATHS = tuple(_KNOWN.split())
 """Known paths in the order in which they are tried: the most usual and the most general first."""
 
 _UNPUBLISHED_SITEMAP_PATHS = set(KNOWN_SITEMAP_PATHS)
 """Where sitemaps are looked for without being declared anywhere; programs may add to it."""
 
-HTML_SITEMAP_PATHS = (
-    "sitemap.html",
-    "sitemap/",
-    "site-map",
-    "site-map/",
-    "sitemap.htm",
-    "site-map.html",
-    "sitemap.php",
-    "sitemap.aspx",
-    "html-sitemap",
-    "pages/sitemap",
-)
+_HTML = """
+    sitemap.html sitemap/ site-map site-map/ sitemap.htm site-map.html sitemap.php sitemap.aspx
+    html-sitemap pages/sitemap"""
+HTML_SITEMAP_PATHS = tuple(_HTML.split())
 """Known paths of HTML sitemaps, apart from ``sitemap``, which comes with those above."""
 
 
@@ -227,7 +212,8 @@ class Website:
             # Sitemaps that the homepage links to are at level 0, like those at known paths.
             self._homepage = self._want("", role=Role.HOMEPAGE, level=-1)
         self._known_paths = dict.fromkeys(known_paths)
-        self._want_paths(self._known_paths)
+        for path in self._known_paths:
+            self._want(path, guess=True)
         self._has_more = crawl.options.use_known_paths and self._homepage is not None
         self._included: dict[TreeSlot, bool] = {}
         self._root_urls: set[str] = set()
@@ -240,10 +226,6 @@ class Website:
         self._tops.append(slot)
         self.owners[slot] = self
         return slot
-
-    def _want_paths(self, paths: Iterable[str]) -> None:
-        for path in paths:
-            self._want(path, guess=True)
 
     def want_more(self) -> bool:
         """Request what else there may be, now that all that was requested is decided.
@@ -280,7 +262,8 @@ class Website:
 
         paths = paths_of_software(homepage.exchange.headers, homepage.probe.software)
         wanted = [path for path in paths if path not in self._known_paths]
-        self._want_paths(wanted)
+        for path in wanted:
+            self._want(path, guess=True)
         return bool(wanted)
 
     def _is_found(self, top: TreeSlot) -> bool:
@@ -370,7 +353,7 @@ class Website:
         if root.received is not None and root.received.probe.is_doubtful:
             included = not (root.guess or root.url in self._guessed)
         urls = without_fragments((root.url, root.final_url))
-        included = included and urls.isdisjoint(self._elsewhere)
+        included = included and urls.isdisjoint(self.elsewhere)
         if included and root is not self._robots:
             included = urls.isdisjoint(self._declared) and urls.isdisjoint(self._root_urls)
             if included:
@@ -409,12 +392,8 @@ class Website:
                 urls.update(child.loc for child in slot.received.probe.children)
         return without_fragments(urls)
 
-    def elsewhere(self, slot: TreeSlot) -> Container[str]:
-        """Return the URLs in the trees of the websites before that of a slot."""
-        return self.site_of(slot)._elsewhere  # noqa: SLF001 - of this class
-
     @cached_property
-    def _elsewhere(self) -> set[str]:
+    def elsewhere(self) -> set[str]:
         """The URLs in the trees of the websites before this one, which are decided by now."""
         at = self.sites.index(self)
         if at:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     """``note(code, excerpt)``: called for each field that cannot be read."""
 
 
+Place: TypeAlias = "tuple[int | None, int | None]"
+"""A line and a column; both count from 1, and are None where they are not known."""
+
+
 def ignore(code: ProblemCode, excerpt: str) -> None:
     """Ignore damage: problems were not requested."""
 
@@ -45,8 +49,13 @@ class ChildEntry:
     written: str | None = field(default=None, compare=False)
     line: int | None = field(default=None, compare=False)
     column: int | None = field(default=None, compare=False)
-    dated_at: tuple[int | None, int | None] = field(default=(None, None), compare=False)
+    dated_at: Place = field(default=(None, None), compare=False)
     is_guess: bool = field(default=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Where its URL stands."""
+        return self.line, self.column
 
 
 class PageEntry:
@@ -63,7 +72,7 @@ class PageEntry:
 
     def place_of(
         self, element: str = "", text: str = "", record: str = "", number: int | None = None
-    ) -> tuple[int | None, int | None]:
+    ) -> Place:
         """Return where one of its elements is, or else the entry."""
         del element, text, record, number
         return self.line, self.column
@@ -138,9 +147,11 @@ class PageBatch:
 
     _rows: Sequence[PageFields] = ()
 
-    def __init__(self, urls: list[str], read: Callable[[], Sequence[PageFields]]) -> None:
+    def __init__(
+        self, urls: list[str], read: Callable[[], Sequence[PageFields]] | None = None
+    ) -> None:
         self.urls = urls
-        self._read = read
+        self._read = read  # None for pages without fields
 
     def pages(self) -> Iterator[SitemapPage]:
         """Return the pages, one for each URL and in their order; fields are read on first access."""
@@ -152,16 +163,27 @@ class PageBatch:
 
     def texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the fields of the protocol as they are written, in columns; see ``PageBlock``."""
-        return None
+        return None if self._read else {}
 
     def core_texts(self) -> Mapping[str, Sequence[str]] | None:
         """Return the same for pages that have other fields too; None if that is not known."""
-        return self.texts()
+        return core_columns(self.entries) if self.entries else self.texts()
 
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page, without creating page objects."""
-        self._rows = self._rows or self._read()
+        if not self._rows:
+            self._rows = self._read() if self._read else [NO_FIELDS] * len(self.urls)
         return self._rows
+
+
+def batch_of(entries: Sequence[PageEntry], note: Note | None = None) -> PageBatch:
+    """Return the pages of entries that were read; with ``note``, their fields are read at once."""
+    batch = PageBatch([entry.url for entry in entries], lambda: [one.fields() for one in entries])
+    batch.entries = entries
+    if note is not None:
+        batch._rows = [entry.fields(note) for entry in entries]  # noqa: SLF001 - of this module
+        batch.as_written = [entry.as_written for entry in entries]
+    return batch
 
 
 def core_columns(entries: Iterable[object]) -> dict[str, list[str]]:
@@ -204,7 +226,26 @@ class ReadOptions(NamedTuple):
     scanner_only: bool = False
 
 
-class FormatParser:
+class Notes:
+    """Where the problems of entries go: nowhere, if they were not requested."""
+
+    def note(
+        self,
+        code: ProblemCode,
+        excerpt: str | None = None,
+        *,
+        at: Place | None = None,
+        lost: int = 0,
+    ) -> None:
+        """Note a problem at some place, or at the current one."""
+
+    def base_in(self, entry: Any) -> str | None:
+        """Return the base of URLs at the current tag of an entry."""
+        base: str | None = entry.base
+        return base
+
+
+class FormatParser(Notes):
     """Reads the text of one document: ``feed`` pieces of it, then ``close``.
 
     However the text is split, the entries and problems are the same. Relative URLs are resolved
@@ -227,6 +268,23 @@ class FormatParser:
         self.problems = problems if problems is not None else Problems()
         self.options = options
         self.fast, self.url_length, self.scanner_only = options
+
+    @property
+    def place(self) -> Place:
+        """Where the parser is."""
+        raise NotImplementedError
+
+    def note(
+        self,
+        code: ProblemCode,
+        excerpt: str | None = None,
+        *,
+        at: Place | None = None,
+        lost: int = 0,
+    ) -> None:
+        """Note a problem at some place, or at the current one."""
+        line, column = at or self.place
+        self.problems.add(code, line, excerpt, lost, column=column)
 
     def page_of_link(self, address: str, base: str | None, line: int) -> str | None:
         """Return the URL of the page that a link leads to; None for mail, an app and the like."""

@@ -13,14 +13,13 @@ from functools import lru_cache, partial
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from usp._base.date_words import unknown_zone
+from usp._base.dates import unknown_zone
 from usp._formats import values
 from usp._formats.abstract_parser import (
     NO_FIELDS,
     PageBatch,
     PageEntry,
     ReadOptions,
-    core_columns,
     ignore,
 )
 from usp._formats.extension_reader import COLUMNS, PLACES, READERS
@@ -91,15 +90,15 @@ def read_core_fields(raw: Mapping[str, str], note: Note = ignore) -> list[Any]:
 @lru_cache(maxsize=64)
 def read_frequency(text: str) -> str | None:
     """Return a change frequency as the parsers read it; None for an empty text."""
-    read = read_core_fields({"changefreq": text} if text else {})[2]
-    return None if read is None else read.value
+    found = CORE_FIELDS["changefreq"].value(text)
+    return None if found is None else found.value
 
 
 @lru_cache(maxsize=1024)
 def read_priority(text: str) -> float | None:
     """Return a priority as the parsers read it; None if there is none, or none that can be read."""
-    read = PageFields(*read_core_fields({"priority": text} if text else {})).declared_priority
-    return None if read is None else float(read)
+    found = CORE_FIELDS["priority"].value(text)
+    return None if found is NO_FIELDS.priority else float(found)
 
 
 new_fields = partial(tuple.__new__, PageFields)
@@ -267,10 +266,9 @@ class LazyBatch(PageBatch):
     def rows(self) -> Sequence[PageFields]:
         """Return everything except the URL of each page, without creating page objects."""
         if not self._rows:
-            if columns := self._cut_columns():
-                self._rows = rows_of_columns(columns)
-            else:
-                self._rows = self._reader.fields(self._block, self._shape.url_end)
+            columns, end = self._cut_columns(), self._shape.url_end
+            read = rows_of_columns(columns) if columns else self._reader.fields(self._block, end)
+            self._rows = read
         return self._rows
 
     def _cut_columns(self) -> Mapping[str, Sequence[str]]:
@@ -278,26 +276,3 @@ class LazyBatch(PageBatch):
         if self._columns is None:
             self._columns = cut.columns(self._block, self._shape) or {}
         return self._columns
-
-
-class ParsedBatch(PageBatch):
-    """Pages of entries that were read; with ``note``, their fields are read at once."""
-
-    def __init__(self, entries: Sequence[PageEntry], note: Note | None = None) -> None:
-        self.entries = entries
-        self.urls = [entry.url for entry in entries]
-        if note is not None:
-            self._rows = [entry.fields(note) for entry in entries]
-            self.as_written = [entry.as_written for entry in entries]
-
-    def core_texts(self) -> Mapping[str, Sequence[str]]:
-        """Return the fields of the protocol in columns."""
-        return core_columns(self.entries)
-
-    def rows(self) -> Sequence[PageFields]:
-        """Return everything except the URL of each page; the entries are not needed after that."""
-        entries, rows = self.entries, self._rows  # which another thread may be reading
-        if not rows:
-            rows = self._rows = [entry.fields() for entry in entries]
-            self.entries = ()
-        return rows

@@ -52,6 +52,7 @@ _BLANKS = " \t\r\n\v\f\ufeff\u00a0\u200b\0"
 _DOUBTFUL = f"{_BLANKS}<"  # what a robots.txt does not usually begin with
 _LONGEST_TAG = 200  # of a stray entry, with its prefix
 _TAIL = 4 * 1024  # characters in which the end of the root is looked for
+_COMMENTS = re.compile(r"\A(?:<!--[^-]*+(?:-(?!->)[^-]*+)*+-->\s*+)++")
 _ROOT = re.compile(
     r"^[^\S\n]*+<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF|opml)[\s>]|<\?xml\s",
     re.IGNORECASE | re.MULTILINE,
@@ -335,8 +336,13 @@ class DocumentParser:
         start = head.lstrip(_BLANKS)
         if len(head) - len(start) > _MAX_BLANK:
             return _BLANK
-        if start[:1] == "<" and self._is_sitemap:
-            return self._kind_of_markup(start, final=final)
+        after = _COMMENTS.sub("", start[:_LOOK]) if start[:1] == "<" else ""
+        if after[:1] not in {"", "<"}:
+            start = after  # text below comments
+        elif start[:1] == "<" and self._is_sitemap:
+            is_open = all("<!--".startswith(text[:4]) for text in (start, after))
+            wait = is_open and not final and len(start) < _LOOK
+            return None if wait else self._kind_of_markup(start, final=final)
         if self._is_sitemap and is_json_feed(start[:_LOOK], self._content_type):
             return parser_at("json_feeds:JsonFeedParser")
         if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):

@@ -16,8 +16,16 @@ from usp._formats import values
 from usp._formats.abstract_parser import ignore
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import ElementNames, Record, Written, given_in
-from usp.objects.extension_values import SitemapImage, SitemapNewsStory
-from usp.objects.extensions import EACH, EXTENSIONS, SELF, Extension, FieldSpec, Kind, Table
+from usp.objects.extension_values import (
+    EACH,
+    SELF,
+    FieldSpec,
+    Kind,
+    SitemapImage,
+    SitemapNewsStory,
+    Table,
+)
+from usp.objects.extensions import EXTENSIONS, Extension
 from usp.objects.page import PageFields
 from usp.objects.problem import ProblemCode
 

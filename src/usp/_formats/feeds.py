@@ -12,14 +12,13 @@ from usp._base.dates import MAX_REMEMBERED
 from usp._base.loc_urls import absolute_url
 from usp._base.urls import is_http_url
 from usp._formats import values
-from usp._formats.abstract_parser import PageBatch, PageEntry, ignore
+from usp._formats.abstract_parser import Notes, PageBatch, PageEntry, ignore
 from usp._formats.extension_reader import STORIES, made_of_columns
 from usp._formats.xml import cut
 from usp._formats.xml.blocks import BlockParser
 from usp._formats.xml.namespaces import Space
 from usp._formats.xml.raw_entries import (
     ElementNames,
-    Notes,
     RawEntry,
     Written,
     given_in,

@@ -17,9 +17,8 @@ from usp._base.loc_urls import child_url, resolved
 from usp._base.reason import Reason
 from usp._base.urls import is_http_url
 from usp._formats import values
-from usp._formats.abstract_parser import TRUNCATED, ChildEntry, FormatParser, ignore
+from usp._formats.abstract_parser import TRUNCATED, ChildEntry, FormatParser, Place, ignore
 from usp._formats.feeds import FeedEntry
-from usp._formats.xml.raw_entries import Notes, Place
 from usp._formats.xml.references import without_forbidden
 from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
 from usp.objects.problem import FailureCode, ProblemCode
@@ -242,7 +241,7 @@ def _authors_of(value: Mapping[str, Any]) -> list[str]:
     return _named(value.get("authors")) or _named(value.get("author"))
 
 
-class JsonFeedParser(Notes, FormatParser):
+class JsonFeedParser(FormatParser):
     """Reads a JSON Feed; what follows it, as ``next_url`` says, is a child."""
 
     sitemap_class: type[AbstractIndexSitemap | AbstractPagesSitemap] = PagesJSONFeedSitemap
@@ -263,17 +262,10 @@ class JsonFeedParser(Notes, FormatParser):
         self._damage = 0  # steps since the last entry
         self._done: list[Entry] = []
 
-    def note(
-        self,
-        code: ProblemCode,
-        excerpt: str | None = None,
-        *,
-        at: Place | None = None,
-        lost: int = 0,
-    ) -> None:
-        """Note a problem at some place."""
-        line, column = at or (self._line, None)
-        self.problems.add(code, line, excerpt, lost, column=column)
+    @property
+    def place(self) -> Place:
+        """The current line."""
+        return self._line, None
 
     def feed(self, text: str) -> list[Entry]:
         """Return the items that are complete so far."""

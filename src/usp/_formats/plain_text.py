@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from usp._base.loc_urls import absolute_url, begins_with_host
 from usp._base.urls import can_be_requested, url_parts
-from usp._formats.abstract_parser import NO_FIELDS, BlockText, FormatParser, LinkEntry, PageBatch
+from usp._formats.abstract_parser import BlockText, FormatParser, LinkEntry, PageBatch
 from usp._formats.xml import cut
-from usp.objects.problem import ProblemCode, Problems
+from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import PagesTextSitemap
 
 if TYPE_CHECKING:
@@ -21,50 +21,52 @@ MAX_LINE = 64 * 1024
 """Longer lines are ignored."""
 
 
-class Lines:
-    """Cuts text into lines with their numbers: ``feed`` text, then ``close``."""
+class LineParser(FormatParser):
+    """Reads text in lines: ``read`` is called with as many as are complete."""
 
-    def __init__(self, problems: Problems) -> None:
-        self._problems = problems
-        self._parts: list[str] = []  # of the line that is not complete,
-        self._length = 0  # and how long they are: at most one character more than a line may be
-        self.number = 0  # how many lines were read
+    number = 0
+    """How many lines were read."""
 
-    @property
-    def idle(self) -> bool:
-        """Whether the next character begins a line."""
-        return not self._length
+    _held = ""  # the line that is not complete, or enough of it to see that it is too long
 
-    def feed(self, text: str) -> Iterator[tuple[int, str]]:
-        """Yield the lines that are complete so far, without their ends."""
-        *lines, last = f"{text}.".splitlines()  # which leaves out an empty text after the last end
-        for written in lines:
-            line = written
-            if self._length:
-                self.hold(written)
-                line = "".join(self._parts)
-                self._parts, self._length = [], 0
+    def feed(self, text: str) -> list[Entry]:
+        """Return what is in the lines that are complete so far."""
+        block = self._held + text if self._held else text
+        end = block.rfind("\n") + 1
+        if len(block) - end > MAX_LINE:  # unless it has other line ends
+            end = _last_line(block, end)
+        self._held = block[end : end + MAX_LINE + 1]
+        return self.read(block[:end]) if end else []
+
+    def close(self) -> list[Entry]:
+        """Return what is in the last line, unless the document breaks off in it."""
+        held, self._held = self._held, ""
+        if not held:
+            return []
+        if self.problems.unfinished is None or len(held) > MAX_LINE:
+            return self.read(f"{held}\n")
+        end = _last_line(held)
+        entries = self.read(held[:end]) if end else []
+        self.problems.add(ProblemCode.CUT_LINE, self.number + 1, held[end:], lost=1)
+        return entries
+
+    def lines(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield complete lines with their numbers, and note those that are too long."""
+        for line in text.splitlines():
             self.number += 1
             if len(line) <= MAX_LINE:
                 yield self.number, line
             else:
-                self._problems.add(ProblemCode.LONG_LINE, self.number)
-        self.hold(last[:-1])
+                self.problems.add(ProblemCode.LONG_LINE, self.number)
 
-    def close(self) -> Iterator[tuple[int, str]]:
-        """Yield the last line, unless the document breaks off in it."""
-        if self._length and self._problems.unfinished is not None and self._length <= MAX_LINE:
-            line = "".join(self._parts)
-            self._problems.add(ProblemCode.CUT_LINE, self.number + 1, line, lost=1)
-        elif self._length:
-            yield from self.feed("\n")
+    def read(self, text: str) -> list[Entry]:
+        """Return what is in complete lines."""
+        raise NotImplementedError
 
-    def hold(self, text: str) -> None:
-        """Hold a part of a line until the rest comes."""
-        part = text[: MAX_LINE + 1 - self._length]
-        if part:
-            self._parts.append(part)
-            self._length += len(part)
+
+def _last_line(text: str, start: int = 0) -> int:
+    """Return where the last line of a text begins, whatever ends the others."""
+    return len(text) + 1 - len(f"{text[start:]}.".splitlines()[-1])
 
 
 def has_url(text: str) -> bool:
@@ -76,7 +78,7 @@ def has_url(text: str) -> bool:
 LLMS_TXT = "llms.txt"
 """The path of a list of links in Markdown, below that of the website or of a part of it."""
 
-_TITLE = re.compile(r"^\s{0,3}#(?:\s|$)", re.MULTILINE)
+_TITLE = re.compile(r"^\s{0,3}#(?:\s|$)|^\S[^\n]*+\n=++[ \t]*+$", re.MULTILINE)
 _LISTED_LINK = re.compile(r"^[ \t]*+[-*+][ \t]++\[[^\n]*?\]\(", re.MULTILINE)
 
 
@@ -93,78 +95,33 @@ def is_on_host(line: str, base: str | None) -> bool:
     return begins_with_host(line, base) and len(line.split()) == 1
 
 
-class _Batch(PageBatch):
-    """Lines that are URLs."""
-
-    def __init__(
-        self, urls: list[str], block: BlockText | None = None, lines: Sequence[int] = ()
-    ) -> None:
-        super().__init__(urls, lambda: [NO_FIELDS] * len(urls))
-        self.block = block
-        self.lines = lines
-
-    def texts(self) -> dict[str, list[str]]:
-        """Return no columns: lines have no fields."""
-        return {}
-
-
-def _found(urls: Iterable[tuple[str | None, int]]) -> list[Entry]:
-    """Return the URLs of lines with their numbers; None where there is none."""
-    found = [(url, number) for url, number in urls if url is not None]
-    return [_Batch([url for url, _ in found], lines=[at for _, at in found])] if found else []
-
-
-class PlainTextParser(FormatParser):
+class PlainTextParser(LineParser):
     """Reads a list of URLs."""
 
     sitemap_class = PagesTextSitemap
 
-    _held = ""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self._lines = Lines(self.problems)
-
-    def feed(self, text: str) -> list[Entry]:
-        """Return the pages of the lines that are complete so far."""
-        if self.scanner_only:
-            return self._pages(self._lines.feed(text))
-        block = self._held + text
-        end = block.rfind("\n") + 1
-        if not end and len(block) <= MAX_LINE:
-            self._held = block
-            return []
-        end = end or len(block)
-        self._held, block = block[end:], block[:end]
-        lines = block.splitlines() if block[-1] == "\n" and self._lines.idle else []
-        if not lines or max(map(len, lines)) > min(self.url_length or MAX_LINE, MAX_LINE):
-            return self._pages(self._lines.feed(block))
-        batches = self._batches(lines, block)
-        self._lines.number += len(lines)
-        return batches
-
-    def _batches(self, lines: list[str], block: str) -> list[Entry]:
-        """Return all lines of a block that are URLs; most are plain, which is seen at once."""
-        urls = list(map(str.strip, lines))
-        begins_well = list(map(cut.BEGINS_WELL.match, urls))
-        is_sure = cut.plain(list(compress(urls, begins_well)))
-        if is_sure and all(begins_well) and len(urls) == block.count("\n"):
-            text = None if self.fast else BlockText("\n" + block, self._lines.number, "\n")
-            return [_Batch(urls, text)]
-        numbered = enumerate(zip(urls, begins_well, strict=True), self._lines.number + 1)
-        return _found(
-            (url if is_sure and well else self._url(url, number), number)
-            for number, (url, well) in numbered
-        )
-
-    def close(self) -> list[Entry]:
-        """Return the page of the last line."""
-        return self._pages([*self._lines.feed(self._held), *self._lines.close()])
-
-    def _pages(self, lines: Iterable[tuple[int, str]]) -> list[Entry]:
-        """Return the lines that are URLs, each by itself."""
-        urls = ((self._url(line.strip(), number), number) for number, line in lines)
-        return [LinkEntry(url, number) for url, number in urls if url is not None]
+    def read(self, text: str) -> list[Entry]:
+        """Return the lines that are URLs: in a batch, unless one may be too long."""
+        lines = text.splitlines()
+        if max(map(len, lines)) > min(self.url_length or MAX_LINE, MAX_LINE):
+            urls = ((self._url(line.strip(), number), number) for number, line in self.lines(text))
+            return [LinkEntry(url, number) for url, number in urls if url is not None]
+        first, self.number = self.number, self.number + len(lines)
+        lines = [*map(str.strip, lines)]
+        well = [*map(cut.BEGINS_WELL.match, lines)]
+        is_sure = not self.scanner_only and cut.plain([*compress(lines, well)])
+        if is_sure and all(well) and len(lines) == text.count("\n"):
+            batch = PageBatch(lines)
+            batch.block = None if self.fast else BlockText(f"\n{text}", first, "\n")
+            return [batch]
+        found = {
+            number: url
+            for number, (line, is_well) in enumerate(zip(lines, well, strict=True), first + 1)
+            if (url := line if is_sure and is_well else self._url(line, number)) is not None
+        }
+        batch = PageBatch([*found.values()])
+        batch.lines = [*found]
+        return [batch] if found else []
 
     def _url(self, text: str, line: int) -> str | None:
         """Return the URL that a line is; note it if it is something else."""

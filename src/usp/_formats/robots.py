@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from usp._base.loc_urls import begins_with_host, child_url
 from usp._base.urls import is_http_url, urlsplit
-from usp._formats.abstract_parser import ChildEntry, FormatParser
-from usp._formats.plain_text import MAX_LINE, Lines
+from usp._formats.abstract_parser import ChildEntry
+from usp._formats.plain_text import MAX_LINE, LineParser
 from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexRobotsTxtSitemap
+
+if TYPE_CHECKING:
+    from usp._formats.abstract_parser import Entry
 
 _NAMED = re.compile(r"([A-Za-z][A-Za-z0-9 \t_()-]{0,60}+)[:=\uff1a](.*)")  # "Sitemap : URL"
 _NO_COLON = re.compile(r"site-?map\s++(https?://\S++|/\S*+)", re.IGNORECASE)
@@ -55,7 +58,7 @@ def has_directive(text: str) -> bool:
     return bool(_DIRECTIVE.search(text))
 
 
-class RobotsParser(FormatParser):
+class RobotsParser(LineParser):
     """Reads a robots.txt: returns a child for each ``Sitemap:`` line, anywhere in the file.
 
     ``crawl_delay`` is the pause that it requests from all robots, if it does.
@@ -69,43 +72,29 @@ class RobotsParser(FormatParser):
     _awaited = False  # whether a Sitemap line had no address, and the next one may have
     _empty_line: int | None = None  # that line, as long as none was found
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self._lines = Lines(self.problems)
-
-    def feed(self, text: str) -> list[ChildEntry]:
-        """Return the children of the lines that are complete so far."""
-        children: list[ChildEntry] = []
-        at = 0
-        while at < len(text):
-            # What has begun ends with its line. No block has a line that is too long.
-            begins = self._lines.idle and not self._awaited
-            end = text.rfind("\n", at, at + MAX_LINE) if begins else text.find("\n", at)
-            block = text[at : end + 1 or len(text)]
-            at += len(block)
-            is_whole = begins and end >= 0
-            children += self._found(block) if is_whole else self._read(self._lines.feed(block))
-        return children
-
-    def close(self) -> list[ChildEntry]:
+    def close(self) -> list[Entry]:
         """Return the child of the last line."""
-        children = [] if self._lines.idle else self._read(self._lines.close())
+        children = super().close()
         if self._empty_line is not None:
             self.problems.add(ProblemCode.SITEMAP_LINE_WITHOUT_URL, self._empty_line)
         return children
 
-    def _found(self, text: str) -> list[ChildEntry]:
-        """Return the children of whole lines, few of which are looked at."""
-        low = text.lower()
-        if len(low) != len(text) or any(map(text.__contains__, _ODD_ENDS)):
-            return self._read(self._lines.feed(text))
+    def read(self, text: str) -> list[Entry]:
+        """Return the children of complete lines, few of which are looked at."""
+        low, is_each = text.lower(), self._awaited
+        is_long = len(text) > MAX_LINE and max(map(len, text.splitlines())) > MAX_LINE
+        if is_each or is_long or len(low) != len(text) or any(map(text.__contains__, _ODD_ENDS)):
+            numbered = [*self.lines(text)]
+            self._follow([*self._rules.splitlines(), *(line for _, line in numbered)])
+            return [*self._children(numbered)]
         if self._rules:
             self._follow(self._rules.splitlines())
         self._rules = text
         if "delay" in low:
             self._follow(text.splitlines())
-        children, number, end = [], self._lines.number + 1, 0
-        self._lines.number += text.count("\n")
+        children: list[Entry] = []
+        number, end = self.number + 1, 0
+        self.number += text.count("\n")
         low += "map http"  # the end, where nothing else is
         by_name, by_scheme = map(low.find, _IN_LINES)
         while (at := min(by_name, by_scheme)) < len(text):
@@ -126,13 +115,6 @@ class RobotsParser(FormatParser):
             if by_scheme < end:
                 by_scheme = low.find("http", end)
         return children
-
-    def _read(self, numbered: Iterable[tuple[int, str]]) -> list[ChildEntry]:
-        """Return the children of lines, each of which is looked at."""
-        lines = list(numbered)
-        if lines:
-            self._follow([*self._rules.splitlines(), *(line for _, line in lines)])
-        return list(self._children(lines))
 
     def _children(self, lines: Iterable[tuple[int, str]]) -> Iterator[ChildEntry]:
         for number, written in lines:

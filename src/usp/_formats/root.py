@@ -234,8 +234,8 @@ class RootFinder(TokenHandler, FormatParser):
         self.problems.add_all(self._before.listed())
         self.scanner.problems = self.problems
         self.scanner.before_root = False
-        given = self.url, self.problems, self.options, self.scanner
-        self.concrete = parser(*given, case_insensitive=case_insensitive)
+        given = self.url, self.problems, self.options
+        self.concrete = parser(*given, scanner=self.scanner, case_insensitive=case_insensitive)
         self.scanner.handler = self.concrete
         return self.concrete
 

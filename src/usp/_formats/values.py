@@ -12,8 +12,7 @@ from decimal import Decimal, InvalidOperation
 from operator import itemgetter, methodcaller
 from typing import TYPE_CHECKING
 
-from usp._base.date_words import unknown_zone
-from usp._base.dates import MAX_REMEMBERED, known_date, read_date
+from usp._base.dates import MAX_REMEMBERED, known_date, read_date, unknown_zone
 from usp._base.urls import cached
 from usp.helpers import html_unescape_strip
 from usp.objects.page import SitemapPageChangeFrequency

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from usp._base.loc_urls import USUAL, absolute_url, child_url
 from usp._formats import values
-from usp._formats.abstract_parser import ChildEntry, PageEntry, RemovedEntry, ignore
+from usp._formats.abstract_parser import ChildEntry, Notes, PageEntry, RemovedEntry, ignore
 from usp._formats.batches import BlockReader, LazyBatch, can_be_read, new_fields, read_core_fields
 from usp._formats.extension_reader import NAMES, PLACES, READERS
 from usp._formats.xml import cut
@@ -21,7 +21,6 @@ from usp._formats.xml.namespaces import Scope, Space
 from usp._formats.xml.raw_entries import (
     Dialect,
     ElementRole,
-    Notes,
     RawEntry,
     Written,
     given_in,

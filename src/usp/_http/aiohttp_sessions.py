@@ -61,8 +61,6 @@ _to_proxy: ContextVar[bool] = ContextVar("_to_proxy", default=False)
 
 
 class _Resolver(aiohttp.DefaultResolver):  # type: ignore[misc, valid-type]
-    """Resolves websites to those addresses that the gate admits."""
-
     gate: AddressGate
 
     async def resolve(self, host: str, *args: Any, **options: Any) -> list[Any]:

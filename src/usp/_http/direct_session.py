@@ -105,8 +105,10 @@ class DirectSession:
 
     def __init__(self, gate: AddressGate, concurrency: int) -> None:
         self.manager = urllib3.PoolManager(maxsize=concurrency)
-        self._made: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        _connect_by(self.manager, _GatedConnection, {"gate": gate, "made": self._made})
+        self.gate = gate
+        self.made: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        self.is_over = False
+        _connect_by(self.manager, _GatedConnection, {"session": self})
         self.is_direct = lru_cache(maxsize=1000)(_is_direct)
         self._headers: tuple[object, dict[str, str]] = ({}, {})  # given, and as they are sent
 
@@ -136,8 +138,9 @@ class DirectSession:
         )
 
     def abort(self) -> None:
-        """End the connections in use; a thread that waits for a response on one gets an error."""
-        for known in self._made.valuerefs():
+        """End all connections; a thread that waits for a response gets an error, and so do new ones."""
+        self.is_over = True
+        for known in self.made.valuerefs():
             # Not by the methods of TLS, which are for the thread that uses them.
             with contextlib.suppress(OSError, AttributeError, TypeError):
                 connection: Any = known()
@@ -151,7 +154,6 @@ def _is_direct(origin: str, proxies: tuple[tuple[str, str], ...]) -> bool:
 
 
 def _tls_settings(verify: Any) -> dict[str, Any]:
-    """Return whom a connection trusts, as an option of urllib3."""
     if verify is False:
         return {"cert_reqs": "CERT_NONE"}
     given = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
@@ -215,7 +217,6 @@ class GuardedAdapter(OriginalAdapter):
 
 
 def _connect_by(manager: Any, kind: type, facts: dict[str, object]) -> None:
-    """Let the pools of a manager make connections of a kind."""
     kinds = manager.pool_classes_by_scheme = dict(manager.pool_classes_by_scheme)
     for scheme, pool in kinds.items():
         connection = type(pool.ConnectionCls.__name__, (kind, pool.ConnectionCls), facts)
@@ -238,18 +239,11 @@ def until(deadline: float | None, patience: float | None) -> float | None:
 class BoundedResponse(io.BufferedIOBase):
     """A response while it is received; reading it yields the body without chunks."""
 
-    def __init__(
-        self,
-        sock: socket.socket,
-        debuglevel: int = 0,
-        method: str | None = None,
-        url: object = None,
-    ) -> None:
-        del debuglevel, url
+    def __init__(self, sock: socket.socket, *_: int, method: str = "GET", **__: object) -> None:
         self.address: str | None = None  # of the server, or of its proxy
         with contextlib.suppress(OSError, IndexError, TypeError):
             self.address = str(sock.getpeername()[0])
-        self._method = method or "GET"  # urllib3 looks at it
+        self._method = method  # urllib3 looks at it
         self._sock = sock
         self._file: Any = sock.makefile("rb", buffering=0)  # keeps a socket open that is closed
         self._patience = sock.gettimeout()
@@ -352,7 +346,6 @@ class _DeadlineConnection:
 
 
 def _is_patched(method: Any) -> bool:
-    """Return whether connections are made by somebody else's function."""
     function = urllib3_connection.create_connection
     return not (
         _is_defined(
@@ -365,11 +358,17 @@ def _is_patched(method: Any) -> bool:
 class _GatedConnection(_DeadlineConnection):
     """A connection that looks up its host itself, and connects only where the gate allows it."""
 
-    gate: AddressGate
-    made: weakref.WeakValueDictionary[int, Any]
+    session: DirectSession
     port: int
     timeout: Any
     _dns_host: str
+
+    def connect(self) -> None:
+        """Connect, unless all connections are to end."""
+        super().connect()  # type: ignore[misc]
+        self.session.made[id(self)] = self
+        if self.session.is_over:
+            raise ConnectionAbortedError
 
     def _new_conn(self) -> socket.socket:
         host = self._dns_host.strip("[]")
@@ -377,15 +376,13 @@ class _GatedConnection(_DeadlineConnection):
         # If it is somebody else's, the address is known only afterwards.
         sock: socket.socket = make() if _is_patched(make) else self._connect(host)
         try:
-            self.gate.connected(host, sock.getpeername()[0])
+            self.session.gate.connected(host, sock.getpeername()[0])
         except BaseException:
             sock.close()
             raise
-        self.made[id(self)] = self
         return sock
 
     def _connect(self, host: str) -> socket.socket:
-        """Return a connection to one of the addresses of a host that the gate admits."""
         family = urllib3_connection.allowed_gai_family()
         this: Any = self
         try:
@@ -393,7 +390,9 @@ class _GatedConnection(_DeadlineConnection):
         except socket.gaierror as error:
             raise urllib3.exceptions.NameResolutionError(host, this, error) from error
         failure = OSError("it has no address")
-        for address in self.gate.admitted(host, dict.fromkeys(str(info[4][0]) for info in found)):
+        for address in self.session.gate.admitted(
+            host, dict.fromkeys(str(info[4][0]) for info in found)
+        ):
             try:
                 sock = urllib3_connection.create_connection(
                     (address, self.port),

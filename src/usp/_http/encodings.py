@@ -69,20 +69,15 @@ class BodyDecoder:
 
     def close(self) -> Iterator[bytes]:
         """Yield what is left; raises :class:`BrokenBody` if the end is missing."""
-        if self._head is not None:
-            yield from self._short(self._head)
-            return
-        if self._decompressor is not None and not self._decompressor.is_complete():
+        decompressor, body = self._decompressor, self._head
+        if body is not None and decompressor is not None:  # it is too short for a check
+            try:
+                pieces = list(decompressor.pieces(body))
+                yield from pieces if decompressor.is_complete() else [body]
+            except Exception:  # noqa: BLE001 - every library has errors of its own
+                yield body
+        elif decompressor is not None and not decompressor.is_complete():
             raise BrokenBody(Reason(FailureCode.BODY_CUT_OFF, "the compressed data breaks off"))
-
-    def _short(self, body: bytes) -> Iterator[bytes]:
-        """Yield a body that is too short for a check: if it cannot be decoded, it is plain."""
-        assert self._decompressor is not None
-        try:
-            pieces = list(self._decompressor.pieces(body))
-            yield from pieces if self._decompressor.is_complete() else [body]
-        except Exception:  # noqa: BLE001 - every library has errors of its own
-            yield body
 
 
 def _is_plain(name: str, head: bytes) -> bool:
@@ -134,7 +129,6 @@ class _Zstd:
 
 
 def _standard(library: Any, dictionary: bytes = b"") -> Callable[[], Any]:
-    """Return the decompressors of the standard library's module, or of its backport."""
     options = {library.DecompressionParameter.window_log_max: _WINDOW_LOG}
     known = library.ZstdDict(dictionary) if dictionary else None
     return functools.partial(library.ZstdDecompressor, zstd_dict=known, options=options)
@@ -162,7 +156,6 @@ def zstd_frames(dictionary: bytes = b"") -> Callable[[], Any] | None:
 
 
 def _decompressor(name: str) -> _Brotli | _Zstd | None:
-    """Return a decompressor for an encoding, if a library for it is installed."""
     kinds = _LIBRARIES.get(name, {})
     return next((kinds[module](found) for module in kinds if (found := _library(module))), None)
 

@@ -13,8 +13,7 @@ import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from http.client import BadStatusLine, HTTPException
-from typing import Literal, TypeAlias
+from http.client import BadStatusLine
 
 from usp._base.reason import Reason, Topic, advised
 from usp._base.shortage import causes
@@ -25,15 +24,11 @@ from usp.objects.failure_codes import FailureCode
 _MOST_WORDS = 300
 _NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL")
 _PROXY = {"ProxyError", "InvalidProxyURL", "ClientProxyConnectionError", "ClientHttpProxyError"}
-_CONNECTING = {"ConnectTimeout", "ConnectTimeoutError", "ConnectionTimeoutError"}
-_CONNECTING |= {"ClientConnectorError"}
-_WAITING = {"Timeout", "TimeoutError"}
-_CONNECTED = {"ProtocolError", "ServerConnectionError", "ClientOSError"}
 
 _LARGE_HEAD = re.compile("got more than [0-9]+ headers|Too many headers")
 LARGE_HEAD = Reason(FailureCode.BAD_HEADERS, http1.LARGE_HEAD)
-_END_OF_TLS = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
-_HUNG_UP = (*_END_OF_TLS, ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
+_CLOSED = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
+_HUNG_UP = (*_CLOSED, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 # By the names of classes, of which one suffices; the first that fits. The libraries of other clients
 # need not be installed.
@@ -52,12 +47,11 @@ _BEFORE = {
     FailureCode.BAD_CONTENT_ENCODING: "ContentDecodingError",
     FailureCode.LIMIT_REDIRECTS: "TooManyRedirects",
     FailureCode.BAD_HEADERS: "LineTooLong",
-    FailureCode.CONNECTION_CLOSED: "RemoteDisconnected ServerDisconnectedError ConnectionResetError"
-    " BrokenPipeError ConnectionAbortedError",
     FailureCode.NOT_HTTP: "BadStatusLine UnknownProtocol BadHttpMessage InvalidHeader",
     FailureCode.BAD_URL: "LocationValueError InvalidURL InvalidSchema MissingSchema UnicodeError",
     FailureCode.TLS_ERROR: "SSLError",
-    FailureCode.UNREACHABLE: "ConnectionError",  # of which nothing else is known
+    FailureCode.CONNECTION_CLOSED: "ServerDisconnectedError ProtocolError",
+    FailureCode.UNREACHABLE: "ClientConnectorError ConnectionError",  # nothing else is known
 }
 _WORDS = {  # where the message of the code does not say enough
     FailureCode.BODY_TIMEOUT: "no more data from {host}{within_read}",
@@ -91,26 +85,15 @@ def reason_of(
     return reason
 
 
-ErrorKind: TypeAlias = Literal["unreachable", "silent", "aborted", "other"]
-"""There was no connection, or no response in time, or it was closed; others recur at every retry."""
-
-
-def error_kind(error: BaseException) -> ErrorKind:
-    """Return what an exception of a client's library says about the host."""
-    found = list(causes(error))
-    names = {name for one in found for name in _names_of(one)}
-    if names & _PROXY:
-        return "other"
-    if any(isinstance(one, _HUNG_UP) or _is_cut(one) for one in found):
-        return "aborted"  # perhaps before TLS began
-    if any(isinstance(one, ssl.SSLError) for one in found):
-        return "other"
-    if names & _CONNECTING:
-        return "unreachable"
-    if names & _WAITING:
-        return "silent"
-    is_nonsense = any(isinstance(one, HTTPException) for one in found)
-    return "aborted" if names & _CONNECTED and not is_nonsense else "other"
+NO_CONNECTION = frozenset(
+    {
+        FailureCode.NO_SUCH_HOST,
+        FailureCode.CONNECT_TIMEOUT,
+        FailureCode.CONNECTION_REFUSED,
+        FailureCode.UNREACHABLE,
+    }
+)
+"""The codes of failures before anything could be sent: other requests to the host would fail, too."""
 
 
 def _is_cut(error: BaseException) -> bool:
@@ -138,8 +121,6 @@ def _names_of(error: BaseException) -> Iterator[str]:
 
 
 class _Target:
-    """What was requested, and with which timeout."""
-
     def __init__(self, url: str, timeout: object, *, in_body: bool) -> None:
         self.in_body = in_body
         self.connect, self.read = timeout if isinstance(timeout, tuple) else (timeout, timeout)
@@ -187,7 +168,6 @@ class _Target:
 
 
 def _words(found: list[BaseException], names: set[str], target: _Target) -> Reason | None:
-    """Return the reason, if the exceptions are among those that are known."""
     for reader in (_of_lookup, _of_tls, _of_connection, _of_tunnel, _of_response):
         for one in found:
             if said := reader(one, target):
@@ -212,7 +192,7 @@ def _of_tls(error: BaseException, target: _Target) -> Reason | None:
     if isinstance(error, ssl.SSLCertVerificationError) and why:
         text = f"the certificate of {target.host} is not trusted: {why}"
         return advised(FailureCode.UNTRUSTED_CERTIFICATE, text, Topic.TRUST)
-    if isinstance(error, _END_OF_TLS):
+    if isinstance(error, _HUNG_UP) or getattr(error, "errno", None) == errno.ECONNRESET:
         in_body = target.in_body
         return target.reason(FailureCode.BODY_CUT_OFF if in_body else FailureCode.CONNECTION_CLOSED)
     code = getattr(error, "reason", None)
@@ -226,7 +206,6 @@ def _of_tls(error: BaseException, target: _Target) -> Reason | None:
 
 
 def _of_response(error: BaseException, target: _Target) -> Reason | None:
-    """Return the reason for a response that could not be read."""
     if isinstance(error, http1.BadResponse):  # of our own sessions
         is_other = error.code is FailureCode.NOT_HTTP
         return target.reason(error.code) if is_other else Reason(error.code, error.text)
@@ -285,9 +264,8 @@ def _own_words(found: list[BaseException]) -> str:
 
 # Bot walls, recognised by their headers ------------------------------------------------------------
 
-_FORBIDDEN = 403
+_ERRORS, _FORBIDDEN = 400, 403
 _GUARDED = frozenset({_FORBIDDEN, 406, 429, 503})
-_ERRORS = range(400, 600)
 
 _GUARDS = {  # header: a part of its value, or None for any value
     "x-datadome": None,
@@ -302,16 +280,11 @@ _GUARD_PREFIX = "x-px-"  # PerimeterX
 
 def is_bot_wall(status: int, headers: Mapping[str, str]) -> bool:
     """Return whether an error is meant to block robots, whatever the URL."""
-    if status == _FORBIDDEN:
-        return True
-    if status not in _ERRORS:
-        return False
     lowered = {name.lower(): value.lower() for name, value in headers.items()}
-    if "challenge" in lowered.get("cf-mitigated", ""):
+    is_challenge = status >= _ERRORS and "challenge" in lowered.get("cf-mitigated", "")
+    if status == _FORBIDDEN or is_challenge:
         return True
-    if status not in _GUARDED:
-        return False
-    return any(
+    return status in _GUARDED and any(
         name.startswith(_GUARD_PREFIX) or (name in _GUARDS and (_GUARDS[name] or "") in value)
         for name, value in lowered.items()
     )

@@ -2,8 +2,7 @@
 
 A :class:`FlowClient` sends each :class:`Request` without following redirects, and returns the
 :class:`Head` of the response. Headers, secrets, redirects, cookies, deadlines and the meaning of
-failures are decided here. Of the coroutines, those of a client that never waits are run by
-:func:`completed`.
+failures are decided here.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from http import HTTPStatus
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from http.client import responses
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from usp._base.display import printable
 from usp._base.reason import Reason
@@ -23,7 +22,7 @@ from usp._base.shortage import scarce, shortage_of
 from usp._base.urls import BadUrl, HttpUrl, read_url
 from usp._http import identity
 from usp._http.encodings import ACCEPTED, BodyDecoder
-from usp._http.failures import LARGE_HEAD, error_kind, is_bot_wall, reason_of, too_large
+from usp._http.failures import LARGE_HEAD, NO_CONNECTION, is_bot_wall, reason_of, too_large
 from usp._http.http1 import HEAD_BYTES
 from usp._http.identity import OUR_NAME, Timeout, is_harmless
 from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow, too_many
@@ -282,14 +281,15 @@ class Flow:
             return self.error(deadline.reason, retryable=False, silent=is_about_host)
         secrets = session.secrets()
         reason = identity.without_secrets(reason_of(error, url, session.timeout), secrets)
-        shortage, kind = shortage_of(error), error_kind(error)
-        is_ours = shortage is not None or reason.code is FailureCode.PROXY_ERROR
+        shortage, code = shortage_of(error), reason.code
+        is_ours = shortage is not None or code is FailureCode.PROXY_ERROR
         is_about_host = is_about_host and not is_ours
+        is_late, is_closed = code is FailureCode.READ_TIMEOUT, code is FailureCode.CONNECTION_CLOSED
         failure = self.error(
             reason,
-            retryable=shortage is not None or kind in ("silent", "aborted"),
-            unreachable=is_about_host and kind == "unreachable",
-            silent=is_about_host and kind == "silent",
+            retryable=shortage is not None or is_late or is_closed,
+            unreachable=is_about_host and code in NO_CONNECTION,
+            silent=is_about_host and is_late,
             shortage=shortage,
         )
         quote = getattr(failure, "quote", None)
@@ -374,27 +374,9 @@ class FlowClient:
         self._limit = max_response_data_length
 
 
-_Result = TypeVar("_Result")
-
-
-def completed(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
-    """Return the result of a coroutine that never waits."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        result: _Result = end.value
-        return result
-    raise RuntimeError("it waits")
-
-
 def phrase(status: int, reason: str) -> str:
     """Return the reason phrase of a status, or the standard one if there is none."""
-    if reason:
-        return printable(reason[:_LONGEST_REASON])
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
+    return printable(reason[:_LONGEST_REASON]) if reason else responses.get(status, "")
 
 
 def retry_after(header: str | None) -> float | None:
@@ -464,6 +446,5 @@ class BodyReader:
             yield piece
 
     def _check_time(self) -> None:
-        """Raise :class:`BrokenBody` if it is too late."""
         if self._deadline is not None and time.monotonic() >= self._deadline.at:
             raise BrokenBody(self._deadline.reason)

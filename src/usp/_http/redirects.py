@@ -168,7 +168,6 @@ def _path(url: HttpUrl) -> str:
 
 
 def _is_over(attributes: dict[str, str]) -> bool:
-    """Return whether a cookie is expired, which deletes it."""
     age = attributes.get("max-age")
     if age:  # an empty one is ignored, as RFC 6265 says
         return age.startswith("-") or age.strip("0") == ""

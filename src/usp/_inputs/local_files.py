@@ -6,16 +6,17 @@ import re
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
 from functools import cache, partial
 from itertools import chain, takewhile
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from usp._base.files import is_ready, open_pipe
 from usp._base.reason import Reason
 from usp._base.urls import MEDIA, unquote, url_parts
-from usp._crawl.given_documents import parse_document, parse_file
+from usp._crawl.receiver import parse_document, parse_file
 from usp._formats.decode import Decoder
 from usp._formats.document import Role
 from usp._formats.html import PAGE_START
@@ -29,10 +30,6 @@ from usp.objects.sitemap import (
     IndexWebsiteSitemap,
     InvalidSitemap,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _TIMES = ("seconds", "document_seconds")
 _HEAD = 1024  # bytes of a file that are examined

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from itertools import chain, groupby, islice
-from operator import attrgetter
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from usp._base.dates import known_date, utc_text
@@ -31,8 +30,9 @@ from usp._formats.document import is_json_feed
 from usp._store import SpoolFull, Store
 from usp.helpers import is_http_url
 from usp.limits import LimitReached
-from usp.objects.extensions import EXTENSIONS, FieldSpec, Kind, Table
-from usp.objects.page_blocks import NodePages
+from usp.objects.extension_values import FieldSpec, Kind, Table
+from usp.objects.extensions import EXTENSIONS
+from usp.objects.page import NodePages
 from usp.objects.problem import FailureCode, Problem, ProblemCode, Problems
 from usp.objects.sitemap import (
     AbstractSitemap,
@@ -191,21 +191,17 @@ def _records(
             taken.append(line)
             yield line
 
-    rows = csv.reader(lines(), delimiter=delimiter, strict=True)
     while True:
         taken.clear()
         try:
-            cells = next(rows)
-        except StopIteration:
-            return
+            cells = next(csv.reader(lines(), delimiter=delimiter, strict=True), None)
         except csv.Error:
             cells = ["?"] * (width + 1)
-        if len(cells) != width and (len(taken) > 1 or any(cells[width:])):
-            again.extendleft(reversed(taken[1:]))
-            rows = csv.reader(lines(), delimiter=delimiter, strict=True)
-            yield 1, None
-        else:
-            yield len(taken), cells
+        if cells is None:
+            return
+        is_other = len(cells) != width and (len(taken) > 1 or any(cells[width:]))
+        again.extendleft(reversed(taken[1:]) if is_other else ())
+        yield (1, None) if is_other else (len(taken), cells)
 
 
 _BETWEEN = re.compile(r"[\s,\[\]]*")
@@ -267,7 +263,6 @@ class TableRow(NamedTuple):
     url: str
     own: Mapping[str, str]
     more: Mapping[str, Any]
-    is_coarse: bool  # whether the text of its date says more than a field: that it is a month
 
 
 class TableBlock(PageBatch):
@@ -304,9 +299,8 @@ class TablePages(NodePages):
         self._count = 0
 
     def store(self, rows: list[TableRow]) -> None:
-        """Add pages; fields in rows would hide how precise a date is."""
-        for _, some in groupby(rows, attrgetter("is_coarse")):
-            self._places.append(self._store.append(pickle.dumps(list(some))))
+        """Add pages."""
+        self._places.append(self._store.append(pickle.dumps(rows)))
         self._count += len(rows)
 
     def blocks(self) -> Iterator[PageBlock]:
@@ -404,9 +398,8 @@ class _Reading:
             raise LimitReached("pages")
         self._pages += 1
         own = {name: text for name in _OWN if (text := _text(given.get(name)))}
-        precision = given.get("lastmod_precision")
         if "lastmod" in own:
-            own["lastmod"] = _as_precise(own["lastmod"], precision)
+            own["lastmod"] = _as_precise(own["lastmod"], given.get("lastmod_precision"))
         read_core_fields(own, lambda code, text, *_: note(code, line, text))
         more: dict[str, Any] = {}
         for column, spec in _EXTENSIONS.items():
@@ -416,8 +409,7 @@ class _Reading:
                 note(ProblemCode.BAD_EXTENSION_FIELD, line, f"{column}: {given[column]}")
             else:
                 more |= {spec.name: value} if value else {}
-        page = TableRow(url, own, more, precision in _COARSE and not more)
-        self._waiting[_unguarded(given.get("sitemap"))].append(page)
+        self._waiting[_unguarded(given.get("sitemap"))].append(TableRow(url, own, more))
 
     def tree(self) -> TableSitemap:
         """Return the tree of what was read."""
@@ -437,8 +429,7 @@ class _Reading:
 
 _EXTENSIONS = {one.column: one.spec for one in EXTENSIONS if one.column}
 _NOT_INDEXABLE = ("non-indexable", "noindex", "not indexable")
-_COARSE = {"year": 4, "month": 7, "minute": 16}
-_LENGTHS = {"day": 10, **_COARSE}
+_LENGTHS = {"year": 4, "month": 7, "day": 10, "minute": 16}
 _UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 

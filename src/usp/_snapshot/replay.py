@@ -3,33 +3,51 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from usp._base.display import get_logger
 from usp._base.reason import Reason
 from usp._crawl.crawl import Crawl
 from usp._crawl.orders import Failed, FetchOrder, FinalResult, HostGivenUp, Kept, Received
 from usp._crawl.receiver import DocumentProbe
 from usp._crawl.stored_pages import result_of
-from usp._snapshot.recorded_responses import damaged, recorded_body
+from usp._crawl.website import (
+    KNOWN_SITEMAP_PATHS,
+    OneSitemap,
+    Search,
+    Website,
+    sitemap_search,
+    tree_of,
+    website_search,
+)
+from usp._snapshot.recorded_responses import ThirdPartyRecords, damaged, recorded_body
 from usp._snapshot.snapshot_entries import Entry, key_of
-from usp._snapshot.snapshot_file import merged_limits
+from usp._snapshot.snapshot_file import OpenSnapshot, merged_limits
 from usp._snapshot.warc import DamagedRecord, WarcRecord
 from usp._store import Document
+from usp.exceptions import SitemapException, SnapshotError
+from usp.limits import DEFAULT, Limits
 from usp.objects.failure_codes import FailureCode
+from usp.objects.problem import Failure
+from usp.objects.sitemap import AbstractSitemap, IndexWebsiteSitemap, fetched_of, keep_fetched
+from usp.options import CrawlOptions
 from usp.web_client.abstract_client import BrokenBody, WebClientErrorResponse, failure_reason
 
 if TYPE_CHECKING:
-    from usp._crawl.website import OneSitemap, Search, Website
-    from usp._snapshot.snapshot_file import OpenSnapshot
-    from usp.limits import Limits
+    from pathlib import Path
+
     from usp.objects.exchange import Exchange
 
+log = get_logger("usp.snapshot")
+
+ALL = frozenset(one.name for one in fields(CrawlOptions))
+_ABSENT = 10_000  # sitemaps that are listed in a file and not in it, unless the reader has limits
 _AT_ONCE = 64  # orders
 _CUTTING = ("ratio", "unpacked_bytes")  # limits of a document that is in the file as a whole
 
@@ -209,3 +227,131 @@ def _when(entry: Entry) -> str:
     with suppress(ValueError):
         moment = datetime.fromisoformat(entry.seen or "")
     return "before" if moment is None else f"at {moment:%Y-%m-%d %H:%M} UTC"
+
+
+# The tree of a file --------------------------------------------------------------------------------
+
+
+def tree_in(
+    snapshot: OpenSnapshot,
+    options: CrawlOptions,
+    own: Collection[str] = (),
+    url: str | None = None,
+    *,
+    kept: KeptAs | None = None,
+    begun: float | None = None,
+) -> AbstractSitemap:
+    """Return the tree of a snapshot that is open; it says so if that is incomplete.
+
+    ``own`` are the options that the caller decides about, not the file. Documents that failed are shown
+    as they were, unless somebody accepted the loss.
+    """
+    kept = kept or (KeptAs.ABSENT if snapshot.is_accepted else KeptAs.SHOWN)
+    recorded = snapshot.options
+    chosen = with_recorded(snapshot, options, own, recorded.values)
+    leaves_out = recorded.callbacks or not recorded.filters.keys() <= set(own)
+    if leaves_out and chosen.recurse_entry_callback is None:
+        chosen = replace(chosen, recurse_entry_callback=lambda child: snapshot.has(child.url))
+    if snapshot.unread and own is not ALL:
+        snapshot.is_complete = False
+        snapshot.losses.insert(0, snapshot.unread)
+    search = search_in(snapshot, url, chosen)
+    chosen = search.options
+    limits = chosen.effective_limits
+    if options.limits is None and limits.sitemaps is not None:
+        limits = replace(limits, sitemaps=min(limits.sitemaps, snapshot.documents + _ABSENT))
+    search = replace(search, options=replace(chosen, limits=limits))
+    top = replay(snapshot, search, kept=kept, begun=begun)
+    if snapshot.third_party is not None and isinstance(top, Website) and chosen.extra_known_paths:
+        search = _without_declared(top)
+        top = replay(snapshot, search, begun=begun)
+    tree, said = tree_of(top), chosen.limits
+    if recorded.limits is not None:  # it says why something is missing in another file, too
+        said = merged_limits(min, recorded.limits, chosen.effective_limits)
+    was = fetched_of(tree)
+    assert was is not None
+    fetched = replace(was, options=replace(search.options, limits=said))
+    if isinstance(tree, IndexWebsiteSitemap) and not snapshot.is_complete:
+        code = FailureCode.INCOMPLETE_SNAPSHOT
+        lost = f": {snapshot.losses[0]}" if snapshot.losses else ""
+        not_found = [*tree.not_found, Failure(tree.url, f"{code.message}{lost}", code=code)]
+        tree = IndexWebsiteSitemap(
+            tree.url, tree.sub_sitemaps, not_found=not_found, tried=tree.tried
+        )
+    keep_fetched(tree, fetched)
+    return tree
+
+
+def with_recorded(
+    snapshot: OpenSnapshot, options: CrawlOptions, own: Collection[str], known: dict[str, Any]
+) -> CrawlOptions:
+    """Return the options of a crawl: what is known of the recorded one, or the caller's."""
+    if snapshot.options.ignored and own is not ALL:
+        names = ", ".join(snapshot.options.ignored)
+        log.warning("%s: options in the file that are ignored: %s", snapshot.file.path, names)
+    return replace(options, **{name: one for name, one in known.items() if name not in own})
+
+
+def search_in(snapshot: OpenSnapshot, url: str | None, options: CrawlOptions) -> Search:
+    """Return where the replay begins, and the options with which it looks for sitemaps."""
+    if url is not None and "://" not in url:
+        url = _with_scheme(snapshot, url)
+    if url is None and snapshot.start is not None:
+        kind, start = snapshot.start
+        try:
+            if kind == "sitemap":
+                return sitemap_search(start, options)
+            return website_search(start, replace(options, normalize_homepage_url=False))
+        except SitemapException as error:
+            raise SnapshotError(f"{snapshot.file.path}: {error}") from error
+    if snapshot.third_party is None:
+        return website_search(url or "", options)
+    records = snapshot.third_party
+    homepage = url or _only_site(snapshot.file.path, list(records.sites))
+    if homepage in records.sitemaps:
+        return sitemap_search(homepage, options)
+    paths = KNOWN_SITEMAP_PATHS if options.use_known_paths else ()
+    there = _present(records, homepage, paths)
+    options = replace(options, use_known_paths=False, extra_known_paths=there)
+    return website_search(homepage, options)
+
+
+def _with_scheme(snapshot: OpenSnapshot, site: str) -> str:
+    """Return the URL of a website or a sitemap: by https, unless only http is in the file."""
+    records = snapshot.third_party
+    known = () if records is None else (*records.sites, *records.sitemaps)
+    ways = [f"{scheme}://{site}" for scheme in ("https", "http")]
+    starts = (
+        way for way in ways if any(f"{url}/".startswith(f"{way.rstrip('/')}/") for url in known)
+    )
+    return next(starts, ways[0])
+
+
+def _only_site(path: Path, sites: list[str]) -> str:
+    names = {site.partition("://")[2].removeprefix("www.") for site in sites}
+    if len(names) == 1:
+        return sites[0]
+    if not names:
+        raise SnapshotError(
+            f"{path} has no robots.txt and no sitemaps; name the website with url=, or --site"
+        )
+    shown = ", ".join(sites[:3])
+    raise SnapshotError(f"{path} has several websites ({shown} …): choose one with url=, or --site")
+
+
+def _present(records: ThirdPartyRecords, homepage: str, paths: Iterable[str]) -> list[str]:
+    """Return the known paths that are in a file, and without a robots.txt all of its sitemaps."""
+    base = homepage if homepage.endswith("/") else f"{homepage}/"
+    there = [path for path in paths if records.find(base + path, DEFAULT) is not None]
+    if records.find(f"{base}robots.txt", DEFAULT) is None:
+        there += [url[len(base) :] for url in records.sitemaps if url.startswith(base)]
+    return list(dict.fromkeys(there))
+
+
+def _without_declared(top: Website) -> Search:
+    """Return a search without the paths that a sitemap declares: they are in the tree below it."""
+    tree, options = top.tree(), top.crawl.options
+    declared = {below.url for node in tree.sub_sitemaps for below in node.all_sitemaps()}
+    paths = [path for path in options.extra_known_paths or () if tree.url + path not in declared]
+    options = replace(options, extra_known_paths=paths, normalize_homepage_url=False)
+    return website_search(tree.url, options)

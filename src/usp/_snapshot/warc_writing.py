@@ -31,14 +31,13 @@ from usp._base.urls import BadUrl, quote, read_url
 from usp._http.encodings import is_decoded
 from usp._http.flow import phrase
 from usp._snapshot.recorded_responses import opened
-from usp._snapshot.warc import GZIP, SEPARATOR, DamagedRecord, WarcRecord
+from usp._snapshot.warc import GZIP, SEPARATOR, DamagedRecord, WarcFile, WarcRecord
 from usp.exceptions import SnapshotError
 from usp.objects.exchange import Exchange, Hop
 
 if TYPE_CHECKING:
     from usp._formats.document import Role
     from usp._snapshot.snapshot_entries import Entry
-    from usp._snapshot.warc import WarcFile
     from usp._store import Document
 
 ENTRY = "urn:usp:entry:"  # the targets of entries whose documents have another one begin so
@@ -98,7 +97,9 @@ class NewSnapshot(NewFile):
         if exchange is not None and exchange.status is not None:
             hops = hops_of(exchange)
             for hop, target in pairwise(hops):
-                self._put(exchange, hop, with_location(hop, target.url))
+                has_one = any(name.lower() == "location" for name, _ in hop.headers)
+                more = () if has_one else (("Location", target.url),)
+                self._put(exchange, hop, (*hop.headers, *more))
             offset = self.stream.tell()
             digest = self._put(exchange, hops[-1], exchange.headers, document, is_last=True)
         place = offset if document is not None else None
@@ -324,11 +325,6 @@ def hops_of(exchange: Exchange) -> list[Hop]:
         return known
     status = exchange.status or 0
     return [*(Hop(url, 302) for url in exchange.redirects), Hop(exchange.final_url, status)]
-
-
-def with_location(hop: Hop, target: str) -> tuple[tuple[str, str], ...]:
-    has_one = any(name.lower() == "location" for name, _ in hop.headers)
-    return hop.headers if has_one else (*hop.headers, ("Location", target))
 
 
 def fitting(headers: Iterable[tuple[str, str]], size: int, start: bytes) -> list[tuple[str, str]]:

@@ -32,10 +32,9 @@ from usp.changes.change_values import (
 )
 from usp.changes.comparison import match_renamed, page_changes
 from usp.changes.sides import Matching, sides, sitemap_changes
-from usp.objects.sitemap import bounded
+from usp.objects.sitemap import AbstractSitemap, bounded
 
 if TYPE_CHECKING:
-    from usp.objects.sitemap import AbstractSitemap
     from usp.options import CrawlOptions
     from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebClient
 

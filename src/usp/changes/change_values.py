@@ -18,7 +18,7 @@ from usp._base.urls import section_of
 from usp.export.schema import ALL_COLUMNS, COLUMNS, OF_FIELDS, Kind
 from usp.export.text_formats import json_list, plain, rows_of_block, to_json
 from usp.objects.extension_values import plain as plain_value
-from usp.objects.page_blocks import PageList
+from usp.objects.page import PageList
 from usp.selection import date_of
 
 if TYPE_CHECKING:
@@ -243,17 +243,12 @@ def json_of(change: Change) -> dict[str, Any]:
         }
     result |= {"left": list(change.left), "joined": list(change.joined)}
     page = change.after or change.before
-    if page is not None:
-        result["page"] = page_json(page)
+    if page is not None:  # its columns but for the empty ones
+        names = [*(name for name in COLUMNS if name in OF_FIELDS), "resource"]
+        (row,) = rows_of_block(names, None, PageList([page]))
+        pairs = zip(names, row, strict=True)
+        result["page"] = {name: one for name, one in pairs if one not in (None, False)}
     return result
-
-
-def page_json(page: SitemapPage) -> dict[str, Any]:
-    """Return what a sitemap says about a page: its columns but for the empty ones."""
-    names = [*(name for name in COLUMNS if name in OF_FIELDS), "resource"]
-    (row,) = rows_of_block(names, None, PageList([page]))
-    pairs = zip(names, row, strict=True)
-    return {name: value for name, value in pairs if value not in (None, False)}
 
 
 def json_value(name: str, value: Any) -> Any:

@@ -22,15 +22,12 @@ from itertools import compress
 from operator import xor
 from typing import TYPE_CHECKING, NamedTuple
 
-from usp.changes.change_values import ChangeKind, PageChange, field_changes
-from usp.objects.page import PageBlock, SitemapPage, fields_of, page_of, pages_with_fields
-from usp.objects.page_blocks import part_of
-from usp.objects.sitemap import same_document
+from usp.changes.change_values import ChangeKind, FieldChange, PageChange, field_changes
+from usp.objects.page import PageBlock, SitemapPage, fields_of, page_of, pages_with_fields, part_of
+from usp.objects.sitemap import AbstractPagesSitemap, same_document
 
 if TYPE_CHECKING:
-    from usp.changes.change_values import FieldChange
     from usp.changes.sides import AllPages, Matching, Side
-    from usp.objects.sitemap import AbstractPagesSitemap
 
 _TOGETHER = 250_000  # fingerprints that are looked for at once
 _COLUMNS = ("lastmod", "changefreq", "priority")

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from usp._base.display import printable
 from usp._base.seen_urls import SeenUrls
-from usp._crawl.stored_pages import SourcePosition
 from usp._inputs import Source, tree_of
 from usp.changes.sides import Matching
-from usp.checks.fetching import FetchedPage, fetched_pages
+from usp.checks.fetching import FetchedPage, OtherRobots, fetched_pages
 from usp.checks.page_columns import Listed
 from usp.export.schema import Kind
 from usp.options import CrawlOptions
 
 if TYPE_CHECKING:
-    from usp.checks.robots_access import Robots
     from usp.objects.sitemap import AbstractSitemap
     from usp.web_client.abstract_client import AbstractWebClient
 
@@ -105,9 +103,9 @@ class Migration:
         self.before = before
         self.after = after
         self.counts: Counter[Outcome] = Counter()
-        self._fetch, self._client, self._options = fetch, client, options or CrawlOptions()
+        self._fetch = fetch
         self._matching = Matching.of(before, after, map_host)
-        self._robots: dict[str, Robots] = {}
+        self._others = OtherRobots(None, client, options or CrawlOptions())
         self._listed = SeenUrls()
 
     @property
@@ -135,9 +133,8 @@ class Migration:
 
     def _asked(self, found: Iterator[MissingPage]) -> Iterator[MissingPage]:
         while pages := list(islice(found, _TOGETHER)):
-            sample = [Listed(page.url, "", SourcePosition()) for page in pages]
-            known = (self._client, self._options, self._robots)
-            results = {one.url: one for one in fetched_pages(sample, None, *known)}
+            sample = [Listed(page.url, "") for page in pages]
+            results = {one.url: one for one in fetched_pages(sample, self._others)}
             for page in pages:
                 one = results.get(page.url)
                 yield (

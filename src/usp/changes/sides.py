@@ -45,10 +45,7 @@ class Matching:
     """
 
     def __init__(
-        self,
-        hosts: Mapping[str, str],
-        columns: frozenset[str] | None = None,
-        scheme: str = "https",
+        self, hosts: Mapping[str, str], columns: frozenset[str] | None = None, scheme: str = "https"
     ) -> None:
         self._scheme = scheme
         self.hosts = {_host(old): _host(new) for old, new in hosts.items()}
@@ -172,11 +169,7 @@ class Side:
     """One of the trees: its sitemaps by their keys, which are their URLs without ``base``."""
 
     def __init__(
-        self,
-        tree: AbstractSitemap,
-        matching: Matching,
-        root_key: str | None = None,
-        base: str = "",
+        self, tree: AbstractSitemap, matching: Matching, root_key: str | None = None, base: str = ""
     ) -> None:
         self.tree = tree
         self._matching = matching

@@ -23,8 +23,8 @@ from usp._base.files import locked
 from usp._base.recrawl_policy import DAY, MINUTE, RecrawlPolicy
 from usp._base.urls import without_login
 from usp._inputs import tree_of, tree_of_async, web_input
+from usp._snapshot.recording import HALF, UpdatePolicy, UpdateRecorder
 from usp._snapshot.snapshot_file import start_of
-from usp._snapshot.snapshot_update import HALF, UpdatePolicy
 from usp._snapshot.warc_writing import warcio_modules
 from usp.changes import Diff
 from usp.changes.change_values import ChangeKind, PageChange
@@ -32,7 +32,7 @@ from usp.exceptions import SitemapException, SnapshotError
 from usp.helpers import strip_url_to_homepage
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, IndexWebsiteSitemap
 from usp.options import CrawlOptions, WebsiteKeywords, combined, shows
-from usp.snapshot import Update, UpdatePlan, load
+from usp.snapshot import Update, load, run_update
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -108,7 +108,7 @@ class _Watch:
     policy: UpdatePolicy = field(default_factory=UpdatePolicy)
     number: int = 0
     _begun: float = 0.0
-    _plan: UpdatePlan | None = None
+    _plan: UpdateRecorder | None = None
 
     def __post_init__(self) -> None:
         every, path = self.every, self.path
@@ -149,10 +149,10 @@ class _Watch:
         self._begun = time.monotonic()  # which no change of the clock moves
         return Round(self.number, datetime.now(UTC), existing=self.existing)
 
-    def plan(self) -> UpdatePlan:
+    def plan(self) -> UpdateRecorder:
         """Return how a later round is fetched: with the login of the URL, as the first one."""
         policy = replace(self.policy, due_only=self.number > 1)
-        self._plan = plan = UpdatePlan(policy, self.path, self.next, self.options, {})
+        self._plan = plan = UpdateRecorder(policy, self.path, self.next, self.options, {})
         plan.log_in(self.start.url)
         return plan
 
@@ -210,7 +210,7 @@ class _Watch:
                 current = self.begin()
                 try:
                     if self.path.exists():
-                        current = self.updated(current, self.plan().run(web_client))
+                        current = self.updated(current, run_update(self.plan(), web_client))
                     else:
                         tree = tree_of(self.start, web_client, self.recording)
                         current = self.recorded(current, tree)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from usp._base.names import lazy_getattr
 
 if TYPE_CHECKING:
-    from usp.checks.checking import check, check_async
+    from usp.checks.checking import check, check_async, findings_of
     from usp.checks.finding import Baseline, Finding, Severity
-    from usp.checks.node_findings import findings_of
     from usp.checks.registry import Group, Rule
     from usp.checks.rules import RULES
     from usp.checks.verdicts import Color, RuleRow, Verdict, verdict

@@ -18,18 +18,20 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from usp._base.urls import origin_of, unquote, urlsplit
-from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
+from usp._crawl.stored_pages import ExaminedBlock
 from usp._formats.abstract_parser import ignore
 from usp._inputs import Source, is_url, tree_of, tree_of_async
 from usp.checks.context import CheckedSitemap, Site
 from usp.checks.finding import Baseline, Finding, Severity
 from usp.checks.node_findings import (
+    CODES,
+    FAILURES,
     findings_at,
-    findings_of,
     is_broken,
     is_folder,
     is_new,
     is_quickly_read,
+    known_findings,
     missing_findings,
     requested,
     with_known,
@@ -56,6 +58,7 @@ from usp.web_client.abstract_client import AbstractAsyncWebClient, AbstractWebCl
 if TYPE_CHECKING:
     from os import PathLike
 
+    from usp._formats.abstract_parser import Place
     from usp.checks.fetching import FetchedPage
     from usp.checks.ignores import Ignore
     from usp.objects.abstract_sitemap import AbstractSitemap
@@ -92,6 +95,12 @@ class Checking:
     before: AbstractSitemap | None = None
     on_page_problem: Callable[[ProblemCode, str], object] = ignore
 
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for what is no URL of a website."""
+        if self.url is not None and origin_at(self.url) is None:
+            example = "such as https://example.org/"
+            raise ValueError(f"{self.url!r} is not the URL of a website, {example}")
+
     @classmethod
     def of(
         cls,
@@ -100,14 +109,11 @@ class Checking:
         severities: Mapping[str, Severity | str] | None = None,
         agents: Iterable[str] = AGENTS,
         profile: str | None = None,
-        url: str | None = None,
         **rest: Any,
     ) -> Checking:
         """Return a check with the chosen rules; raises ``ValueError`` for one that does not exist."""
         chosen = RuleSelection.of(RULES, select, ignore, severities or {}, profile)
-        if url is not None and origin_at(url) is None:
-            raise ValueError(f"{url!r} is not the URL of a website, such as https://example.org/")
-        return cls(chosen, url=url, agents=agents_of(agents), **rest)
+        return cls(chosen, agents=agents_of(agents), **rest)
 
     def findings(
         self, root: AbstractSitemap, on_block: OnBlock = ignore_block
@@ -121,13 +127,11 @@ class Checking:
             yield from self._findings_of(website, on_block)
 
     def _findings_of(self, root: AbstractSitemap, on_block: OnBlock) -> Iterator[Finding]:
-        more = self.url, self.against, self.before
-        site = Site(root, self.fetch_pages, self.agents, *more)
-        site.room = self.most_pages
+        site = Site(root, self)
         if self.is_live and site.start_url is not None:
-            from usp.checks.fetching import CrossHostDeclarations  # noqa: PLC0415 - not of a tree
+            from usp.checks.fetching import OtherRobots  # noqa: PLC0415 - not of a tree
 
-            site.cross_host = CrossHostDeclarations(site.start_url, self.web_client, self.options)
+            site.others = OtherRobots(site.start_url, self.web_client, self.options)
         seen: set[int | str] = set()  # documents that were checked, and their URLs
         waiting: list[tuple[AbstractSitemap, CheckedSitemap | None]] = [(root, None)]
         while waiting:
@@ -141,13 +145,12 @@ class Checking:
         yield from self._ask(RuleScope.SITE, site, root.url)
         is_any = site.sample.pages or site.built.is_built
         if is_any and self.chosen.asked[RuleScope.FETCHED]:
-            from usp.checks.fetching import fetched_pages  # noqa: PLC0415 - few pages are fetched
+            from usp.checks.fetching import OtherRobots, fetched_pages  # noqa: PLC0415 - few pages
 
-            known = site.robots_txt
-            robots = {} if known is None else {origin_of(known.url): site.robots}
-            pages, start = site.sample.pages, site.start_url
-            given = self.web_client, self.options, robots
-            fetched = fetched_pages(pages, start, *given, linked=self.fetch_linked)
+            others = site.others or OtherRobots(site.start_url, self.web_client, self.options)
+            if known := site.robots_txt:
+                others.known[origin_of(known.url)] = site.robots
+            fetched = fetched_pages(site.sample.pages, others, linked=self.fetch_linked)
             for page in chain(site.built.pages(), fetched):
                 yield from self._ask(RuleScope.FETCHED, page, page.listed.sitemap)
 
@@ -159,7 +162,7 @@ class Checking:
         if is_whole:
             yield from self._ask(RuleScope.SITEMAP, sitemap, sitemap.url)
         sitemap.examination = None
-        sitemap.origins.counts.clear()
+        sitemap.origins.forget()
         sitemap.variants.clear()
 
     def _read(self, sitemap: CheckedSitemap, on_block: OnBlock) -> Generator[Finding, None, bool]:
@@ -168,7 +171,9 @@ class Checking:
         is_pages = isinstance(sitemap.node, AbstractPagesSitemap)
         if (is_pages and site.is_full) or is_broken(sitemap.failure):
             return False
-        gathered = {"sample", "built", *(name for rule in self.chosen.rules for name in rule.uses)}
+        gathered = {name for rule in self.chosen.rules for name in rule.uses}
+        if self.chosen.asked[RuleScope.FETCHED]:
+            gathered |= {"sample", "built"}
         blocks: Iterable[ExaminedBlock]
         if stored is None:  # as in a table
             examination, sitemap.problems = None, sitemap.node.problems
@@ -179,11 +184,11 @@ class Checking:
             examination = sitemap.examination = stored.examination(**roles)
             examination.on_page_problem = self.on_page_problem
             blocks = examination.blocks()
-        first = SourcePosition()  # of the first page
+        first: Place = (None, None)  # of the first page
         held: Iterable[Finding] = ()
         for examined in blocks:
             if not sitemap.pages:
-                first = examined.place(0)
+                first = examined.place(0, "")
             block = PageColumns(sitemap, examined)
             sitemap.add(block)
             for name in gathered:
@@ -214,14 +219,14 @@ class Checking:
         """Yield what the rules of a scope find in something of the document at a URL."""
         is_part = isinstance(about, Site) and about.is_full  # rules that compare pages miss some
         for rule in self.chosen.asked[scope]:
-            if rule.find is not None and not (is_part and rule.uses):
+            if rule.find and not (is_part and rule.uses):
                 hits = rule.find(about)
                 if not isinstance(about, Site | CheckedSitemap):
                     hits = map(about.located, hits, repeat(rule.element))
                 severity = self.chosen.severities[rule.code]
                 for hit in hits:
                     found = rule.code, rule.name, severity, hit.message, hit.sitemap or url
-                    yield Finding(*found, hit.page, hit.line, hit.column, rule.hint)
+                    yield Finding(*found, hit.page, *hit.place, rule.hint)
 
     def _chosen(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield those that are asked for, as severe as they are meant to be."""
@@ -266,9 +271,7 @@ class SiteFindings:
         """Return the findings of a tree; a small one is checked unless something else is said."""
         if checked is None:
             checked = is_quickly_read(walk(tree))
-        findings = (
-            Checking.of().findings(tree, on_block) if checked else findings_of(tree, read=False)
-        )
+        findings = Checking.of().findings(tree, on_block) if checked else known_findings(tree)
         found = CheckList()
         rows = by_sitemap(found.counted(findings), most_sitemaps=None)
         return cls(tree, found, checked, rows)
@@ -291,6 +294,17 @@ class SiteFindings:
     def verdict(self, *, counts: bool = True) -> Verdict:
         """Return the verdict; without ``counts`` no documents are read for the number of pages."""
         return judge(self.tree, self.found, checked=self.checked, counts=counts)
+
+
+def findings_of(tree: AbstractSitemap, *, read: bool = True) -> Iterator[Finding]:
+    """Yield what failed in a tree, and what is wrong inside its documents.
+
+    These are the findings of :func:`usp.checks.check` that need no rules, sitemap by sitemap, with
+    the same codes, messages and places. Without ``read`` no document is read for them: what is wrong
+    inside page sitemaps is left out, and so are the lines where sitemaps are declared.
+    """
+    known = {code: RULES[code].severity for code in CODES.keys() | FAILURES}
+    return Checking(RuleSelection((), known)).findings(tree) if read else known_findings(tree)
 
 
 # The entry points ------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from http import HTTPStatus
 from math import inf
 from typing import TYPE_CHECKING
 
-from protego import Protego
 from requests.utils import parse_header_links
 
 from usp._base.dates import in_utc, read_date
@@ -30,49 +29,51 @@ from usp.checks.robots_access import Robots
 from usp.web_client.abstract_client import AbstractWebClient, failure_reason
 
 if TYPE_CHECKING:
-    from usp._base.reason import Reason
     from usp.checks.finding import Hit
     from usp.checks.page_columns import Listed
-    from usp.objects.exchange import Exchange
     from usp.options import CrawlOptions
 
 MOST_HOSTS = 20  # hosts whose robots.txt is fetched; a sitemap may list thousands
 
 
 @dataclass(slots=True)
-class CrossHostDeclarations:
-    """The sitemaps that the robots.txt of other hosts declare: proof that they may list their pages.
+class OtherRobots:
+    """The robots.txt of other hosts, each fetched once: what they allow, and the sitemaps they declare.
 
     They are fetched as the documents of the website at ``start_url`` are: it may not lead everywhere.
-    All together may take as long as a crawl; then no further ones are fetched.
+    ``known`` are those of origins; those of ``silent`` ones could not be asked. For what they declare,
+    which proves that it may list their pages, no more are asked after as long as a crawl may take.
     """
 
-    start_url: str
+    start_url: str | None
     web_client: AbstractWebClient | None
     options: CrawlOptions
+    known: dict[str, Robots] = field(default_factory=dict)
+    silent: dict[str, Failed] = field(default_factory=dict)
     _end: float | None = None
-    _declared: dict[str, frozenset[str]] = field(default_factory=dict)
 
-    def has(self, origin: HttpUrl, sitemaps: Iterable[str]) -> bool:
-        """Return whether the robots.txt of an origin declares any of some sitemaps."""
-        declared = self._declared.get(origin.origin)
-        if declared is None:
-            if len(self._declared) >= MOST_HOSTS:
-                return False
-            text = self._fetched(f"{origin.origin}/robots.txt")
-            declared = frozenset(normal_all(list(Protego.parse(text).sitemaps)))
-            self._declared[origin.origin] = declared
-        return bool(declared) and not declared.isdisjoint(normal_all(list(sitemaps)))
-
-    def _fetched(self, url: str) -> str:
-        seconds = self.options.effective_limits.seconds
-        self._end = self._end or time.monotonic() + (seconds if seconds is not None else inf)
-        if time.monotonic() > self._end:
-            return ""
-        for _, result in fetch_pages([url], self.start_url, self.web_client, self.options):
+    def ask(self, origins: Iterable[str]) -> None:
+        """Fetch the robots.txt of origins, as far as they are not known."""
+        new = {*origins} - self.known.keys() - self.silent.keys()
+        urls = sorted(f"{origin}/robots.txt" for origin in new)
+        for url, result in fetch_pages(urls, self.start_url or "", self.web_client, self.options):
+            origin = origin_of(url)
             if isinstance(result, Received):
-                return text_of(result)
-        return ""
+                self.known[origin] = Robots(text_of(result))
+            elif result.exchange is None or result.exchange.status is None:
+                self.silent[origin] = result
+            else:  # all is allowed if there is none, and nothing if the server fails (RFC 9309)
+                is_absent = result.exchange.status < HTTPStatus.INTERNAL_SERVER_ERROR
+                self.known[origin] = Robots("" if is_absent else "User-agent: *\nDisallow: /")
+
+    def declare(self, origin: HttpUrl, sitemaps: Iterable[str]) -> bool:
+        """Return whether the robots.txt of an origin declares any of some sitemaps."""
+        seconds = self.options.effective_limits.seconds
+        self._end = self._end or time.monotonic() + (inf if seconds is None else seconds)
+        if len(self.known) + len(self.silent) < MOST_HOSTS and time.monotonic() <= self._end:
+            self.ask([origin.origin])
+        robots = self.known.get(origin.origin)
+        return robots is not None and not robots.sitemaps.isdisjoint(normal_all([*sitemaps]))
 
 
 # Some of the listed pages, fetched themselves: what they say -----------------------
@@ -169,9 +170,8 @@ class PageHeadParser(HeadParser):
         """Keep titles, and remember whether there is any other text."""
         inside = self._inside or self._heading
         if inside in ("title", "h1") and len(self.titles.get(inside, "")) < _LONGEST_TITLE:
-            self.titles[inside] = self.titles.get(inside, "") + " ".join(
-                decode_text(raw[:_LONGEST_TITLE], ignore).split()
-            )
+            words = decode_text(raw[:_LONGEST_TITLE], ignore).split()
+            self.titles[inside] = self.titles.get(inside, "") + " ".join(words)
         self.has_content |= self.has_body and not self._inside and not raw.isspace()
 
     def end(self, name: str) -> None:
@@ -215,12 +215,8 @@ class FetchedPage:
         self.listed = listed
         self.url, self.name = url or listed.url, name
         self._received = result if isinstance(result, Received) else None
-        self.failure: Reason | None = None
-        if isinstance(result, Received):
-            self.exchange: Exchange | None = result.document.exchange
-        else:
-            self.exchange = result.exchange
-            self.failure = failure_reason(result.error)
+        self.exchange = result.exchange if isinstance(result, Failed) else result.document.exchange
+        self.failure = failure_reason(result.error) if isinstance(result, Failed) else None
         self.status = None if self.exchange is None else self.exchange.status
         final = self.url if self.exchange is None else self.exchange.final_url
         self.leads_to = None if same_page(final, self.url) else final
@@ -232,8 +228,7 @@ class FetchedPage:
 
     def located(self, hit: Hit, _: str = "") -> Hit:
         """Return a hit with the page, and where that is listed."""
-        place = self.listed.place
-        return replace(hit, page=self.listed.url, line=place.line, column=place.column)
+        return replace(hit, page=self.listed.url, place=self.listed.place)
 
     @cached_property
     def head(self) -> PageHeadParser:
@@ -291,10 +286,10 @@ class FetchedPage:
         links = (link for value in self._headers("link") for link in parse_header_links(value))
         named = (one["url"] for one in links if "canonical" in one.get("rel", "").lower().split())
         found = map(self._resolved, (*self.head.canonicals, *filter(None, named)))
-        by_page = {
-            normal_url(url.partition("#")[0]): url for url in reversed([*filter(None, found)])
-        }
-        return list(by_page.values())[::-1]
+        by_page: dict[str, str] = {}
+        for url in filter(None, found):
+            by_page.setdefault(normal_url(url.partition("#")[0]), url)
+        return list(by_page.values())
 
     @property
     def alternates(self) -> Mapping[str, str]:
@@ -310,58 +305,30 @@ class FetchedPage:
 
 
 def fetched_pages(
-    sample: Sequence[Listed],
-    start: str | None,
-    web_client: AbstractWebClient | None,
-    options: CrawlOptions,
-    robots: dict[str, Robots],
-    *,
-    linked: bool = False,
+    sample: Sequence[Listed], others: OtherRobots, *, linked: bool = False
 ) -> Iterator[FetchedPage]:
     """Fetch those of some pages that robots may fetch, and if they are ``linked``, their other URLs.
 
-    ``start`` is the URL of the website, and ``robots`` the robots.txt of origins: others are added. A
-    host that does not respond to the request for its robots.txt is not asked for its pages as well.
+    A host that does not respond to the request for its robots.txt is not asked for its pages as well.
     """
     asked = {listed.url: (listed, "the page") for listed in sample}
     for listed in sample if linked else ():
         for url, name in filter(lambda one: is_http_url(one[0]), listed.linked()):
             asked.setdefault(url, (listed, name))
     origins = {url: origin_of(url) for url in asked}
-    if start is None:  # of files: the website that most of the pages are on
-        start = next((one for one, _ in Counter(origins.values()).most_common(1)), "")
-    others = set(origins.values()) - robots.keys()
-    silent = _add_robots(robots, others, start, web_client, options)
+    if others.start_url is None:  # of files: the website that most of the pages are on
+        usual = Counter(origins.values()).most_common(1)
+        others.start_url = next((origin for origin, _ in usual), None)
+    others.ask(origins.values())
     allowed = []
     for url, origin in origins.items():
-        listed, name = asked[url]
-        if origin in silent:
-            yield FetchedPage(listed, silent[origin], url, name)
-        elif robots[origin].allows(url):
+        if origin in others.silent:
+            listed, name = asked[url]
+            yield FetchedPage(listed, others.silent[origin], url, name)
+        elif others.known[origin].allows(url):
             allowed.append(url)
-    pause = min(max((robots[origins[url]].delay for url in allowed), default=0.0), _MAX_PAUSE)
-    for url, result in fetch_pages(allowed, start, web_client, options, pause):
+    pauses = (others.known[origins[url]].delay for url in allowed)
+    given = others.start_url or "", others.web_client, others.options
+    for url, result in fetch_pages(allowed, *given, min(max(pauses, default=0.0), _MAX_PAUSE)):
         listed, name = asked[url]
         yield FetchedPage(listed, result, url, name)
-
-
-def _add_robots(
-    robots: dict[str, Robots],
-    origins: Iterable[str],
-    start: str,
-    web_client: AbstractWebClient | None,
-    options: CrawlOptions,
-) -> Mapping[str, Failed]:
-    """Add the robots.txt of more origins; return why there was no response at all from others."""
-    silent: dict[str, Failed] = {}
-    urls = sorted(f"{origin}/robots.txt" for origin in origins)
-    for url, result in fetch_pages(urls, start, web_client, options):
-        origin = origin_of(url)
-        if isinstance(result, Received):
-            robots[origin] = Robots(text_of(result))
-        elif result.exchange is None or result.exchange.status is None:
-            silent[origin] = result
-        else:  # all is allowed if there is none, and nothing if the server fails (RFC 9309)
-            is_absent = result.exchange.status < HTTPStatus.INTERNAL_SERVER_ERROR
-            robots[origin] = Robots("" if is_absent else "User-agent: *\nDisallow: /")
-    return silent

@@ -13,13 +13,16 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.request import url2pathname
 
 from usp._base.display import excerpt as cut
 from usp._base.files import replacing
 from usp._base.urls import urlsplit
 from usp.objects.problem import FailureCode, ProblemCode
+
+if TYPE_CHECKING:
+    from usp._formats.abstract_parser import Place
 
 
 class Severity(StrEnum):
@@ -37,10 +40,7 @@ class Severity(StrEnum):
     @property
     def rank(self) -> int:
         """0 for errors, more for what is less severe."""
-        return _RANKS[self]
-
-
-_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+        return tuple(Severity).index(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class Finding:
 class Hit:
     """What a rule yields; the rest of a finding is known to the check.
 
-    ``at`` is the number of the page in its block; also, the number of a story, link, image or video of
-    it. Rules about sitemaps may give a ``line``, and a ``page``; rules about the website the URL of the
+    ``at`` is the number of the page in its block; also, that of a story, link, image or video of it.
+    Rules about sitemaps may give a ``place``, and a ``page``; rules about the website the URL of the
     ``sitemap``. What is about a page is at an ``element`` of its entry, usually the one that all rules
     of a kind are about; of several, at the one with a ``text``.
     """
@@ -89,8 +89,7 @@ class Hit:
     message: str
     at: int | tuple[int, int] | None = None
     page: str | None = None
-    line: int | None = None
-    column: int | None = None
+    place: Place = (None, None)
     sitemap: str | None = None
     element: str = ""
     text: str = ""
@@ -186,8 +185,7 @@ class Baseline:
 
     def __init__(self, folder: Path, known: _Known | None = None) -> None:
         self._folder = folder.resolve()
-        self._known: _Known = known or {}
-        self._left = {at: Counter(abouts) for at, abouts in self._known.items()}
+        self._known: _Known = known or {}  # without those that were left out
         self.left_out = 0
 
     @classmethod
@@ -212,13 +210,19 @@ class Baseline:
     @classmethod
     def parse(cls, content: bytes, path: str | os.PathLike[str]) -> Baseline:
         """Return the baseline of a file with this content; raises ``ValueError`` like :meth:`read`."""
+        known: _Known = {}
         try:
-            known: _Known = {}
-            for at, abouts in _entries(json.loads(content)):
-                known.setdefault(at, Counter()).update(abouts)
-        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+            read = json.loads(content)
+            is_right = read["version"] == VERSION
+            for sitemap, rules in read["findings"].items():
+                for code, abouts in rules.items():
+                    is_right &= all(type(count) is int and count >= 0 for count in abouts.values())
+                    known.setdefault((sitemap, ALIASES.get(code, code)), Counter()).update(abouts)
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+            is_right = False
+        if not is_right:
             reason = "is not a baseline of usp check, as --write-baseline writes it"
-            raise ValueError(f"{os.fspath(path)!r} {reason}") from error
+            raise ValueError(f"{os.fspath(path)!r} {reason}")
         return cls(Path(path).parent, known)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -250,19 +254,21 @@ class Baseline:
                 if known[: at + 1] and not (self._folder / known[: at + 1]).is_dir()
             )
             if found:
-                before = found.most_common(1)[0][0]
-                self._known = _moved(self._known, before, name)
-                self._left = _moved(self._left, before, name)
+                was = found.most_common(1)[0][0]
+                self._known = {
+                    (name + at.removeprefix(was) if at.startswith(was) else at, code): abouts
+                    for (at, code), abouts in self._known.items()
+                }
 
     def __len__(self) -> int:
         """Return how many findings are known."""
-        return sum(abouts.total() for abouts in self._known.values())
+        return self.left_out + sum(abouts.total() for abouts in self._known.values())
 
     def new(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield the findings that are not known; of several equal ones, those that are too many."""
         for finding in findings:
             sitemap, kind = self._key(finding)
-            left = self._left.get((sitemap, finding.code), Counter[str]())
+            left = self._known.get((sitemap, finding.code), Counter[str]())
             kind = ANY if ANY in left else kind
             known = min(left[kind], finding.times)
             if known:
@@ -281,7 +287,7 @@ class Baseline:
         roots = tuple(self._whole(name) for name in names if name.endswith("/"))
         return sum(
             abouts.total()
-            for (sitemap, code), abouts in self._left.items()
+            for (sitemap, code), abouts in self._known.items()
             if code in codes and (sitemap in names or self._whole(sitemap).startswith(roots))
         )
 
@@ -295,14 +301,6 @@ class Baseline:
         return _name(finding.sitemap, self._folder), subject_of(finding)
 
 
-def _moved(known: _Known, before: str, after: str) -> _Known:
-    """Return what is known with the names of a folder's sitemaps as they are now."""
-    return {
-        (after + name.removeprefix(before) if name.startswith(before) else name, code): abouts
-        for (name, code), abouts in known.items()
-    }
-
-
 @lru_cache(maxsize=8)  # findings come sitemap by sitemap
 def _name(url: str, folder: Path) -> str:
     """Return the URL of a sitemap, or the path of a local one from a folder."""
@@ -314,13 +312,3 @@ def _name(url: str, folder: Path) -> str:
     except ValueError:  # on another drive
         return url
     return f"{name}/" if url.endswith("/") else name
-
-
-def _entries(content: Any) -> Iterator[tuple[tuple[str, str], Counter[str]]]:
-    if content["version"] != VERSION:
-        raise ValueError("another version")
-    for sitemap, rules in content["findings"].items():
-        for code, abouts in rules.items():
-            if not all(type(count) is int and count >= 0 for count in abouts.values()):
-                raise ValueError("not a number of findings")
-            yield (sitemap, ALIASES.get(code, code)), Counter(abouts)

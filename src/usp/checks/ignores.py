@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
@@ -95,8 +95,8 @@ class Ignores:
     """Leaves findings out, and knows afterwards which of the ignores were of no use."""
 
     def __init__(self, given: Iterable[Ignore | Mapping[str, Any] | str]) -> None:
-        self.ignores: Sequence[Ignore] = [Ignore.of(one) for one in given]
-        self._today = datetime.now(UTC).date()
+        ignores, today = [Ignore.of(one) for one in given], datetime.now(UTC).date()
+        self._over = [one for one in ignores if one.until is not None and one.until < today]
         self._used = Counter[Ignore]()
         self._fitting = [
             (
@@ -105,17 +105,9 @@ class Ignores:
                 _pattern("sitemap", ignore.sitemap),
                 _pattern("url", ignore.url),
             )
-            for ignore in self.ignores
-            if not self._is_over(ignore)
+            for ignore in ignores
+            if ignore not in self._over
         ]
-
-    def _is_over(self, ignore: Ignore) -> bool:
-        return ignore.until is not None and ignore.until < self._today
-
-    @property
-    def left_out(self) -> int:
-        """How many findings were left out."""
-        return self._used.total()
 
     def others(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield the findings that nothing ignores."""
@@ -130,11 +122,10 @@ class Ignores:
 
     def notices(self, chosen: RuleSelection) -> Iterator[str]:
         """Yield what is to be said of them after the check: which are over, and which fit nothing."""
-        for one in self.ignores:
-            if self._is_over(one):
-                yield f"the ignore of {one} ended on {one.until}; its findings are shown again"
+        for one in self._over:
+            yield f"the ignore of {one} ended on {one.until}; its findings are shown again"
         for one, codes, _, _ in self._fitting:
             if one not in self._used and any(code in chosen for code in codes):
                 yield f"the ignore of {one} fits no finding; remove it"
-        if self.left_out:
-            yield f"{counted(self.left_out, 'finding')} left out by ignores of the configuration"
+        if left_out := self._used.total():
+            yield f"{counted(left_out, 'finding')} left out by ignores of the configuration"

@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from usp._base.urls import unquote
-from usp._crawl.stored_pages import SourcePosition
 from usp.checks.finding import Finding, Severity
 from usp.checks.page_urls import normal_url
+from usp.limits import PROTOCOL_BYTES
 from usp.objects.problem import FailureCode, Problem, ProblemCode
 from usp.objects.sitemap import (
     AbstractPagesSitemap,
     AbstractSitemap,
-    IndexRobotsTxtSitemap,
     IndexWebsiteSitemap,
     InvalidSitemap,
     has_page_list,
@@ -28,7 +27,7 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
-    from usp._formats.abstract_parser import ChildEntry
+    from usp._formats.abstract_parser import ChildEntry, Place
     from usp.objects.failure_codes import Code
     from usp.objects.problem import Failure
 
@@ -85,8 +84,7 @@ class Declaration:
     """
 
     url: str = ""
-    line: int | None = None
-    column: int | None = None
+    place: Place = (None, None)
     shown: str = ""
 
     @classmethod
@@ -99,41 +97,31 @@ class Declaration:
             return cls(url)
         is_inside = url.startswith(folder) and url.startswith("file:")
         shown = unquote(url.removeprefix(folder)) if is_inside else url
-        line, column = (entry.line, entry.column) if entry else (None, None)
-        return cls(url, line, column, shown)
+        return cls(url, entry.place if entry else (None, None), shown)
 
     def __str__(self) -> str:
         """Return it as the end of a message."""
-        line = "" if self.line is None else f", line {self.line}"
+        line = "" if self.place[0] is None else f", line {self.place[0]}"
         return f" (declared in {self.shown}{line})" if self.shown else ""
 
 
 NOWHERE = Declaration()
 
 
-def findings_of(tree: AbstractSitemap, *, read: bool = True) -> Iterator[Finding]:
-    """Yield what failed in a tree, and what is wrong inside its documents.
+def known_findings(tree: AbstractSitemap) -> Iterator[Finding]:
+    """Yield what failed in a tree, and what is wrong inside documents; no document is read for that.
 
-    These are the findings of :func:`usp.checks.check` that need no rules, sitemap by sitemap, with
-    the same codes, messages and places. Without ``read`` no document is read for them: what is wrong
-    inside page sitemaps is left out, and so are the lines where sitemaps are declared.
+    So what is wrong inside page sitemaps is left out, and so are the lines where sitemaps are declared.
     """
     in_folder = is_folder(tree)
     seen: set[int | str] = set()
     waiting: list[tuple[AbstractSitemap, Declaration]] = [(tree, NOWHERE)]
     while waiting:
         node, declared = waiting.pop()
-        entries: Mapping[str, ChildEntry] = {}
         if is_new(node, seen):
-            problems = problems_of(node, read=read)
-            if read and _needs_lines(node, problems):
-                problems, entries = _read_index(node)
-            yield from findings_at(node, problems, declared, in_folder=in_folder)
-        below = [
-            (child, Declaration.of(node, entries.get(requested(child)), tree))
-            for child in node.sub_sitemaps
-        ]
-        waiting.extend(reversed(below))
+            yield from findings_at(node, known_problems(node), declared, in_folder=in_folder)
+        here = Declaration.of(node, None, tree)
+        waiting.extend((child, here) for child in reversed(node.sub_sitemaps))
     yield from missing_findings(tree)
 
 
@@ -156,17 +144,16 @@ def is_quickly_read(nodes: Iterable[AbstractSitemap]) -> bool:
     return total <= MAX_READ
 
 
-def problems_of(node: AbstractSitemap, *, read: bool) -> Sequence[Problem]:
-    """Return what is wrong inside a document; without ``read``, of page sitemaps nothing."""
-    return node.problems if read or not isinstance(node, AbstractPagesSitemap) else ()
+def known_problems(node: AbstractSitemap) -> Sequence[Problem]:
+    """Return what is known to be wrong inside a document; of page sitemaps nothing."""
+    return () if isinstance(node, AbstractPagesSitemap) else node.problems
 
 
 def failure_codes(tree: AbstractSitemap) -> dict[str, str]:
     """Return the rules that say why documents of a tree are missing or incomplete, by their URLs."""
     found, in_folder = [*missing_findings(tree)], is_folder(tree)
     for node in (tree, *tree.all_sitemaps()):
-        problems = problems_of(node, read=False)
-        found += findings_at(node, problems, NOWHERE, in_folder=in_folder)
+        found += findings_at(node, known_problems(node), in_folder=in_folder)
     return {one.sitemap: one.code for one in reversed(found) if one.code in FAILURES}
 
 
@@ -206,9 +193,10 @@ def findings_at(
         column = problem.column or (1 if problem.line and kind_of(node).name in _OF_LINES else None)
         place = problem.line, column
         if problem.code is ProblemCode.BAD_BYTES and (stored := stored_of(node)):
-            place = _place_of("\ufffd", stored.texts())
+            text = stored.text(PROTOCOL_BYTES)
+            place = place_at(text, text.find("\ufffd"))
         message = f"{problem.message}{quoted}"
-        found = _finding(problem.code.rule, message, node.url, *place)
+        found = _finding(problem.code.rule, message, node.url, place)
         yield replace(found, page=problem.page, times=problem.times, lost=problem.lost)
 
 
@@ -226,16 +214,10 @@ def _once(problems: Sequence[Problem]) -> Iterable[Problem]:
     return found.values()
 
 
-def _place_of(character: str, texts: Iterable[str]) -> tuple[int | None, int | None]:
-    """Return the line and column of the first character of a kind in a text."""
-    line, column = 1, 1
-    for text in texts:
-        before, found, _ = text.partition(character)
-        ends = before.count("\n")
-        line, column = line + ends, len(before) + (-before.rfind("\n") if ends else column)
-        if found:
-            return line, column
-    return None, None
+def place_at(text: str, at: int) -> Place:
+    """Return the line and the column of a position in a text; -1 is none."""
+    before = text[: max(at, 0)]
+    return (None, None) if at < 0 else (before.count("\n") + 1, at - before.rfind("\n"))
 
 
 def _without_cut_end(problems: Sequence[Problem]) -> Sequence[Problem]:
@@ -263,9 +245,7 @@ def _failed(
     exchange = node.exchange
     if in_folder and failure.code is FailureCode.NOT_FETCHED:
         message = f"there is no file for {node.url}"
-        return _finding(
-            MISSING_FILE, message, declared.url or node.url, declared.line, declared.column
-        )
+        return _finding(MISSING_FILE, message, declared.url or node.url, declared.place)
     status = None if exchange is None else exchange.status
     is_page = isinstance(node, InvalidSitemap) and failure.code is FailureCode.HTML_PAGE
     if exchange and status in _SUCCESS and is_page:  # not one that is kept as it was
@@ -274,8 +254,8 @@ def _failed(
         return _finding(SOFT_404, f"{what}{declared}", exchange.url)
     places = ((one.line, one.column) for one in problems if one.code is failure.code and one.line)
     said = failure.code.message if failure.code in _FOR_LOGS else failure.plain
-    place = next(places, (None, None))
-    return _finding(failure.code.rule, f"{said}{declared}", node.url, *place)
+    place: Place = next(places, (None, None))
+    return _finding(failure.code.rule, f"{said}{declared}", node.url, place)
 
 
 def missing_findings(tree: AbstractSitemap) -> Iterator[Finding]:
@@ -301,19 +281,17 @@ def _missing_of(tree: AbstractSitemap, reported: Container[str | None]) -> Itera
         yield _finding(code, said, url)
 
 
-def _finding(
-    code: str, message: str, url: str, line: int | None = None, column: int | None = None
-) -> Finding:
+def _finding(code: str, message: str, url: str, place: Place = (None, None)) -> Finding:
     """Return what was found in the document at a URL, with the name and the hint of its rule."""
     known = CODES.get(code)
     if known is not None:
         rule = known.value, Severity(known.severity)
-        return Finding(code, *rule, message, url, None, line, column, known.hint)
+        return Finding(code, *rule, message, url, None, *place, known.hint)
     from usp.checks.rules import RULES  # noqa: PLC0415 - most codes need no rules
 
     declared = RULES[code]
     rule = declared.name, declared.severity
-    return Finding(code, *rule, message, url, None, line, column, declared.hint)
+    return Finding(code, *rule, message, url, None, *place, declared.hint)
 
 
 def requested(node: AbstractSitemap) -> str:
@@ -321,34 +299,7 @@ def requested(node: AbstractSitemap) -> str:
     return node.url if node.exchange is None else node.exchange.url
 
 
-# Close readings of indexes -------------------------------------------------------------------------
-
-
-def _needs_lines(node: AbstractSitemap, problems: Sequence[Problem]) -> bool:
-    """Return whether an index has to be read again for the lines of its findings."""
-    if isinstance(node, AbstractPagesSitemap) or stored_of(node) is None:
-        return False
-    return bool(problems) or any(
-        isinstance(one, InvalidSitemap) or one.failure for one in node.sub_sitemaps
-    )
-
-
-def _read_index(node: AbstractSitemap) -> tuple[list[Problem], Mapping[str, ChildEntry]]:
-    """Return the problems of an index, and the sitemaps that it declares by their URLs."""
-    stored = stored_of(node)
-    assert stored is not None
-    is_robots = isinstance(node, IndexRobotsTxtSitemap)
-    examination = stored.examination(is_robots=is_robots, lists_sitemaps=True)
-    first = SourcePosition()
-    for number, block in enumerate(examination.blocks()):
-        first = first if number else block.place(0)
-    entries = {child.loc: child for child in reversed(examination.children)}
-    return with_known(node, examination.problems, first), entries
-
-
-def with_known(
-    node: AbstractSitemap, problems: Sequence[Problem], first: SourcePosition
-) -> list[Problem]:
+def with_known(node: AbstractSitemap, problems: Sequence[Problem], first: Place) -> list[Problem]:
     """Return the problems of an index with those that its document alone does not show.
 
     ``first`` is where its first page is.
@@ -356,7 +307,7 @@ def with_known(
     known = {problem.code for problem in problems}
     if ProblemCode.SITEMAPS_IN_URLSET in known:
         known.add(ProblemCode.PAGES_IN_INDEX)  # the same from the other side
-    line, column = first.line, first.column
+    line, column = first
     more = (
         replace(one, line=line, column=column) for one in node.problems if one.code not in known
     )

@@ -15,7 +15,8 @@ from usp.checks.hreflang import Version, versions_of
 from usp.checks.page_urls import normal, same_page
 
 if TYPE_CHECKING:
-    from usp._crawl.stored_pages import ExaminedBlock, SourcePosition
+    from usp._crawl.stored_pages import ExaminedBlock
+    from usp._formats.abstract_parser import Place
     from usp.checks.context import CheckedSitemap
     from usp.objects.page import PageFields, SitemapImage, SitemapNewsStory
     from usp.objects.video import SitemapVideo
@@ -46,23 +47,8 @@ class PageColumns:
         """Return a hit with its page, and where that is, or an element of it."""
         assert hit.at is not None
         at, number = (hit.at, None) if isinstance(hit.at, int) else hit.at
-        place = self.place(at, hit.element or element, hit.text, element, number)
-        here = self.urls[at], place.line, place.column, self.sitemap.url
-        return Hit(hit.message, None, *here)
-
-    def place(
-        self,
-        at: int,
-        element: str = "loc",
-        text: str = "",
-        record: str = "",
-        number: int | None = None,
-    ) -> SourcePosition:
-        """Return where an element of a page is, as :class:`ExaminedBlock` does."""
-        written = self.examined.written
-        if element == "loc" and number is None:
-            text = text or (written[at] if written else "") or self.urls[at]
-        return self.examined.place(at, element, text, record, number)
+        place = self.examined.place(at, hit.element or element, hit.text, element, number)
+        return Hit(hit.message, None, self.urls[at], place, self.sitemap.url)
 
     @cached_property
     def joined(self) -> str:
@@ -269,7 +255,7 @@ class Listed(NamedTuple):
 
     url: str
     sitemap: str
-    place: SourcePosition
+    place: Place = (None, None)
     alternates: Sequence[tuple[str, str]] = ()
     media: Sequence[tuple[str, str]] = ()
 
@@ -281,7 +267,7 @@ class Listed(NamedTuple):
         media = [
             (kinds.get(name, "video"), url) for number, name, url in block.media if number == at
         ]
-        return cls(block.urls[at], block.sitemap.url, block.place(at), links, media)
+        return cls(block.urls[at], block.sitemap.url, block.examined.place(at), links, media)
 
     def linked(self) -> Iterator[tuple[str, str]]:
         """Yield the other URLs that the sitemap has for the page, and what they are."""

@@ -19,7 +19,7 @@ from usp._base.seen_urls import SeenUrls, UrlFingerprints
 from usp._base.urls import BadUrl, HttpUrl, read_url
 
 if TYPE_CHECKING:
-    from usp._crawl.stored_pages import SourcePosition
+    from usp._formats.abstract_parser import Place
     from usp.checks.page_columns import PageColumns
 
 _ORIGIN = re.compile(r"\n([^/\n]*+//[^/?#\n]*+)")
@@ -72,7 +72,7 @@ class OriginCount:
 
     origin: HttpUrl
     url: str
-    place: SourcePosition
+    place: Place
     pages: int
 
 
@@ -95,9 +95,14 @@ class Origins:
                 self.counts[written].pages += pages
             elif len(self.counts) < _MOST_ORIGINS and (origin := origin_at(written)) is not None:
                 at = next(at for at, url in enumerate(urls) if beginning(url) == written)
-                place = block.place(at)
+                place = block.examined.place(at)
                 self.counts[written] = OriginCount(origin, urls[at], place, pages)
         return list(found)
+
+    def forget(self) -> None:
+        """Forget all but the hosts that are of no website."""
+        given = self.counts.items()
+        self.counts = {at: one for at, one in given if is_placeholder(one.origin, built=True)}
 
 
 def read_all(urls: Iterable[str | None]) -> tuple[HttpUrl, ...]:

@@ -17,27 +17,28 @@ Both examples are run as tests: ``tests/checks/check_examples.py`` says how they
 are shorter. Of an entry with a video or news, only those elements are written that matter (see
 :data:`ENTRIES`), and ``no <video:title>`` leaves one out. ``--- /sitemap.xml (declared)`` stands for a
 robots.txt that declares it, too, and a sitemap without a body lists one page. ``Good: with X instead
-of Y`` is the bad example with that changed. Sources may begin as in :data:`SOURCES`. Without a source
-or a good example, that of its group counts.
+of Y`` is the bad example with that changed, ``Good: without X`` that without the lines that have it,
+and ``/en: en=/en de=/de`` an entry with links to other languages. Sources may begin as in
+:data:`SOURCES`. Without a source or a good example, that of its group counts.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache, cached_property, partial
 from importlib.resources import files
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from usp._base.urls import urljoin
 from usp.checks.finding import ALIASES, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
     from usp.checks.finding import Hit
 
     Find = TypeVar("Find", bound=Callable[..., Any])
@@ -148,13 +149,16 @@ class Rule:
     @property
     def asked_by(self) -> tuple[str, ...]:
         """Whose documentation it is based on: ``Google``, ``Bing``, ``sitemaps.org`` and so on."""
-        return asked_by(self.sources)
+        return tuple(
+            name
+            for name, begin in _OWNERS.items()
+            if any(source.startswith(begin) for source in self.sources)
+        )
 
     @property
     def profiles(self) -> tuple[str, ...]:
         """The profiles that it is in."""
-        given = self.code, self.sources, self.severity
-        return tuple(name for name, profile in PROFILES.items() if profile.severity(*given))
+        return tuple(name for name, profile in PROFILES.items() if profile.severity(self))
 
     @property
     def examples(self) -> tuple[tuple[str, str], ...]:
@@ -173,27 +177,17 @@ class Rule:
 
 # Who asks for a rule; and profiles: what one search engine wants, and how severe that is for it ------
 
-ENGINES: Mapping[str, tuple[str, ...]] = {
-    "Google": ("https://developers.google.com/", "https://support.google.com/"),
-    "Bing": ("https://www.bing.com/", "https://blogs.bing.com/"),
-}
-_STANDARDS = {
+_ENGINES = ("Google", "Bing")
+_OWNERS: Mapping[str, tuple[str, ...]] = {  # whose documentation sources are, by how they begin
     "sitemaps.org": ("https://www.sitemaps.org/",),
     "RFC": ("https://www.rfc-editor.org/",),
     "W3C": ("https://www.w3.org/",),
+    "Google": ("https://developers.google.com/", "https://support.google.com/"),
+    "Bing": ("https://www.bing.com/", "https://blogs.bing.com/"),
 }
 
 
-def asked_by(sources: Sequence[str]) -> tuple[str, ...]:
-    """Return whose documentation the sources of a rule are."""
-    owners = {**_STANDARDS, **ENGINES}
-    return tuple(
-        name for name, begin in owners.items() if any(s.startswith(begin) for s in sources)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(NamedTuple):
     """What is checked for one purpose.
 
     ``engine`` is whose rules count beside those of standards, empty for all. Rules whose codes begin as
@@ -204,20 +198,14 @@ class Profile:
     harsher: tuple[str, ...] = ()
     ignored: Collection[str] = ()
 
-    def severity(self, code: str, sources: Sequence[str], usual: Severity) -> Severity | None:
+    def severity(self, rule: Rule) -> Severity | None:
         """Return how severe a rule is; None if it is left out."""
-        others = ENGINES.keys() - {self.engine}
-        is_for_others = bool(self.engine) and set(asked_by(sources)) <= others
-        if code in self.ignored or is_for_others:
+        is_for_others = self.engine and {*_ENGINES} - {self.engine} >= {*rule.asked_by}
+        if is_for_others or rule.code in self.ignored:
             return None
-        return _HARSHER[usual] if code.startswith(self.harsher) else usual
+        harsher = rule.code.startswith(self.harsher)
+        return tuple(Severity)[max(rule.severity.rank - harsher, 0)]
 
-
-_HARSHER = {
-    Severity.INFO: Severity.WARNING,
-    Severity.WARNING: Severity.ERROR,
-    Severity.ERROR: Severity.ERROR,
-}
 
 _UNREAD = frozenset({"SM506", "SM511", "SM551", "SM552"})  # Google reads no changefreq, no priority
 
@@ -229,15 +217,6 @@ PROFILES: Mapping[str, Profile] = {
     "strict": Profile(harsher=("SM",)),
 }
 """The profiles by their names."""
-
-
-def profile_named(name: str | None) -> Profile:
-    """Return a profile, without a name one with everything as it is; raises ``ValueError``."""
-    if name is None:
-        return Profile()
-    if name not in PROFILES:
-        raise ValueError(f"unknown profile {name!r}; choose from {', '.join(PROFILES)}")
-    return PROFILES[name]
 
 
 # How rules are declared -----------------------------------------------------------------------------
@@ -278,6 +257,8 @@ SOURCES = {  # how the sources of rules begin
     "support:": "https://support.google.com/webmasters/answer/",
     "rfc": "https://www.rfc-editor.org/rfc/rfc",
     "w3:": "https://www.w3.org/TR/",
+    "bing:": "https://www.bing.com/webmasters/help/",
+    "blog:": "https://developers.google.com/search/blog/",
 }
 
 _PART = re.compile(r"^(Source|Bad|Good|Fix):[ \n]", re.MULTILINE)
@@ -296,12 +277,17 @@ def _documentation(code: str, name: str, doc: str) -> dict[str, Any]:
         )
     bad, good = (cleandoc("\n" + found[title]).strip("\n") for title in ("Bad", "Good"))
     right, instead, wrong = good.removeprefix("with ").partition(" instead of ")
+    if instead:
+        good = bad.replace(wrong, right)
+    elif good.startswith("without "):
+        left_out = good.removeprefix("without ")
+        good = "\n".join(line for line in bad.split("\n") if left_out not in line)
     return {
         "summary": " ".join(summary.split()),
         "why": why.strip(),
         "sources": sources_of(found["Source"]),
         "bad": _completed(bad),
-        "good": _completed(bad.replace(wrong, right) if instead else good),
+        "good": _completed(good),
         "hint": " ".join(found["Fix"].split()),
     }
 
@@ -318,11 +304,13 @@ ENTRIES: Mapping[str, str] = tomllib.loads(
 
 _DECLARED = re.compile(r"^--- (\S++)[^(\n]*+\(declared\)$", re.MULTILINE)
 _BARE = re.compile(r"^(--- \S+\.xml(?: \(declared\))?)$(?=\n---|\Z)", re.MULTILINE)
+_VERSIONS = re.compile(r"^(/\w++): ([\w-]++=.++)$", re.MULTILINE)
 _ELEMENT = re.compile(r" *(<[\w:]++)")
 
 
 def _completed(example: str) -> str:
     """Return an example as readers see it."""
+    example = _VERSIONS.sub(_entry_with_links, example)
     example = _BARE.sub(rf"\1\n{_PAGE}", example)
     declared = [path if "://" in path else _HOME + path for path in _DECLARED.findall(example)]
     if declared:
@@ -344,6 +332,16 @@ def _completed(example: str) -> str:
             added.append(lines["…"].replace("…", given))
     lines["…"] = "\n".join(added)
     return "\n".join(filter(None, lines.values()))
+
+
+def _entry_with_links(found: re.Match[str]) -> str:
+    """Return the entry of a page whose versions in other languages are given."""
+    links = (version.split("=") for version in found[2].split())
+    lines = [
+        f'  <xhtml:link rel="alternate" hreflang="{code}" href="{urljoin(_HOME, url)}"/>'
+        for code, url in links
+    ]
+    return "\n".join(["<url>", f"  <loc>{_HOME}{found[1]}</loc>", *lines, "</url>"])
 
 
 def _element_in(line: str) -> str:
@@ -386,10 +384,11 @@ class RuleSelection:
         wanted = [*((text, True) for text in select or [ALL]), *((text, False) for text in ignore)]
         chosen = _best(rules, wanted)
         named = _best(rules, ((text, True) for text in select if text.strip().upper() != ALL))
-        usual = profile_named(profile).severity
+        if profile not in (None, *PROFILES):
+            raise ValueError(f"unknown profile {profile!r}; choose from {', '.join(PROFILES)}")
+        usual = (PROFILES[profile] if profile else Profile()).severity
         own = {
-            code: usual(code, rule.sources, rule.severity)
-            or (rule.severity if code in named else OFF)
+            code: usual(rule) or (rule.severity if code in named else OFF)
             for code, rule in rules.items()
         }
         graded = own | _best(rules, severities.items())

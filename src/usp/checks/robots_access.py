@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from protego import Protego
 
 from usp._base.urls import origin_of
+from usp.checks.page_urls import normal_all
 from usp.objects.sitemap import IndexRobotsTxtSitemap, stored_of
 
 if TYPE_CHECKING:
@@ -47,22 +48,12 @@ _MAX_HEAD = 24  # characters of a rule that are looked at, which also bounds how
 _SHORT = 2  # characters; the beginning of a path says something from here on
 
 
-class RobotRules:
-    """What a robots.txt allows one robot, whose lines begin with ``User-agent: *`` in the text."""
+class RobotRules(NamedTuple):
+    """What decides for one robot, the URLs to ask about, and how many wildcards its rules have."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    @cached_property
-    def protego(self) -> Protego:
-        """What decides."""
-        return Protego.parse(self._text)
-
-    @cached_property
-    def doubtful(self) -> tuple[re.Pattern[str] | None, int]:
-        """What finds the URLs to ask about, and how many wildcards each is compared with."""
-        paths = [path for _, path in disallowed_paths(self._text)]
-        return suspects(paths), sum("*" in path for path in paths)
+    protego: Protego
+    suspects: re.Pattern[str] | None
+    wildcards: int
 
     def allows(self, url: str) -> bool:
         """Return whether the robot may fetch a URL."""
@@ -126,10 +117,9 @@ class Robots:
         return {at: names for at, names in found if names}
 
     def _refused(self, rules: RobotRules, joined: str) -> set[str]:
-        pattern, wildcards = rules.doubtful
         refused = set()
-        for url in pattern.findall(joined) if pattern is not None else ():
-            self._work -= wildcards * len(url)
+        for url in rules.suspects.findall(joined) if rules.suspects is not None else ():
+            self._work -= rules.wildcards * len(url)
             if self._work > 0 and self.is_about(url) and not rules.allows(url):
                 refused.add(url)
         return refused
@@ -150,6 +140,11 @@ class Robots:
             asked.remove("Googlebot")
         return [*asked, special]
 
+    @cached_property
+    def sitemaps(self) -> frozenset[str]:
+        """The URLs of the sitemaps that it declares, in their normal form."""
+        return frozenset(normal_all(list(self.rules_for(ALL_ROBOTS).protego.sitemaps)))
+
     @property
     def delay(self) -> float:
         """The pause between requests that it asks for, in seconds."""
@@ -162,9 +157,10 @@ class Robots:
         ways = (name, "googlebot") if name.startswith("googlebot-") else (name,)
         token = next((way for way in ways if way in self._tokens), ALL_ROBOTS)
         if token not in self._rules:
-            self._rules[token] = RobotRules(
-                self.text if token == ALL_ROBOTS else self._as_all(token)
-            )
+            text = self.text if token == ALL_ROBOTS else self._as_all(token)
+            paths = [path for _, path in disallowed_paths(text)]
+            wildcards = sum("*" in path for path in paths)
+            self._rules[token] = RobotRules(Protego.parse(text), suspects(paths), wildcards)
         return self._rules[token]
 
     @cached_property

@@ -204,8 +204,8 @@ class Color(StrEnum):
     """Sitemaps were found and read completely, and nothing is wrong that matters."""
 
 
-_COLORS = {Severity.ERROR: Color.RED, Severity.WARNING: Color.AMBER, Severity.INFO: Color.GREEN}
-_RANKS = list(Color)
+_COLORS = dict(zip(Severity, Color, strict=True))
+_rank = tuple(Color).index
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,34 +281,24 @@ def judge(
     """
     given = [trees] if isinstance(trees, AbstractSitemap) else trees
     closer = "" if checked else "; usp check looks closer"
-    situations = (_situation(tree, closer, counts=counts) for tree in given)
-    results = [one for one in situations if one] or [_quality(found, known, closer)]
-    result = min(results, key=lambda one: _RANKS.index(one.color))
-    worst = [_COLORS[row.severity] for row in found.rules]
-    color = min([result.color, *worst], key=_RANKS.index)
+    situations = filter(None, (_situation(tree, closer, counts=counts) for tree in given))
+    results = [*situations] or [_quality(found, known, closer)]
+    result = min(results, key=lambda one: _rank(one.color))
+    color = min([result.color, *(_COLORS[row.severity] for row in found.rules)], key=_rank)
     serious = [row for row in found.rules if row.severity is not Severity.INFO]
     return replace(result, color=color, first=tuple(serious[:_MOST_FIRST]))
 
 
-BLOCKED = frozenset(
-    {
-        FailureCode.BLOCKED,
-        FailureCode.BOT_CHALLENGE,
-        FailureCode.RATE_LIMITED,
-        FailureCode.UNAUTHORIZED,
-    }
-)
+BLOCKED = frozenset(map(FailureCode, ("blocked", "bot-challenge", "rate-limited", "unauthorized")))
 
 
 def _situation(tree: AbstractSitemap, closer: str, *, counts: bool) -> Verdict | None:
     """Return what is to be said before anything else: nothing was found, or not all of it."""
-    nodes = [tree, *tree.all_sitemaps()]
-    failures = tree.failures()
+    nodes, failures = [tree, *tree.all_sitemaps()], tree.failures()
     listing = [node for node in nodes if isinstance(node, AbstractPagesSitemap)]
     indexes = [node for node in nodes if isinstance(node, AbstractIndexSitemap)]
     skipped = any(index.skipped for index in indexes)
-    has_index = any(isinstance(index, IndexXMLSitemap) for index in indexes)
-    if not (listing or skipped or has_index):
+    if not (listing or skipped or any(isinstance(one, IndexXMLSitemap) for one in indexes)):
         return _nothing(tree, failures)
     if failures:
         missing = counted(len(failures), "sitemap is", "sitemaps are")
@@ -330,20 +320,19 @@ def _nothing(tree: AbstractSitemap, failures: Sequence[Failure]) -> Verdict:
     blocked = next((one for one in failures if one.code in BLOCKED), None)
     why = blocked or next(iter(failures), None)
     if same := html_everywhere(tree):
-        return Verdict(
-            Color.RED,
-            f"{site} answers every path with {same}: it has no sitemaps at the usual places.",
+        sentence = f"{site} answers every path with {same}: it has no sitemaps at the usual places."
+        advice = (
             "Serve robots.txt and the sitemaps as files, and return 404 for paths that do not exist. "
-            "If there is a sitemap elsewhere, give its URL.",
-            topic="nothing",
+            "If there is a sitemap elsewhere, give its URL."
         )
+        return Verdict(Color.RED, sentence, advice, topic="nothing")
     if why is None:
         where = ": none is declared in robots.txt, and none is at the usual paths"
+        is_website = isinstance(tree, IndexWebsiteSitemap) and not tree.url.startswith("file:")
+        sentence = f"No sitemaps were found{where if is_website else ''}."
         advice = (
             "If there is a sitemap elsewhere, give its URL; if not, generate one and declare it."
         )
-        is_website = isinstance(tree, IndexWebsiteSitemap) and not tree.url.startswith("file:")
-        sentence = f"No sitemaps were found{where if is_website else ''}."
         return Verdict(Color.AMBER, sentence, advice, topic="nothing")
     if why.code is FailureCode.UNAUTHORIZED:
         sentence = f"Blocked: {site} asks for a login ({why.plain})."
@@ -377,8 +366,8 @@ def _quality(found: CheckList, known: int, closer: str) -> Verdict:
     """Return the verdict on a website whose sitemaps were all read."""
     for severity in (Severity.ERROR, Severity.WARNING):
         if number := found.severities.get(severity):
-            wrong = f"All sitemaps were read; {counted(number, severity.value)}{closer}."
-            return Verdict(Color.AMBER, wrong)
+            wrong = counted(number, severity.value)
+            return Verdict(Color.AMBER, f"All sitemaps were read; {wrong}{closer}.")
     if closer:
         return Verdict(Color.GREEN, f"All sitemaps were read{closer}.")
     nothing = "nothing new" if known else "nothing serious" if found.total else "nothing wrong"

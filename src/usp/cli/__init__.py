@@ -1,6 +1,6 @@
 """The command line: a thin layer over the library.
 
-``commands`` has a module for each command, ``app`` puts them together and decides how they end. Ctrl-C
+``commands`` has a module for each command, ``cli`` puts them together and decides how they end. Ctrl-C
 is handled here, from the first import to the last flush: one line and status 130, never a traceback.
 
 While a command is being loaded, Ctrl-C ends the process: there is nothing to clean up. While it runs,
@@ -38,34 +38,30 @@ class Interrupts:
     def __init__(self) -> None:
         self.reported = False  # whether the user knows
         self.received = False
-        self._armed = self._over = False
+        self._raises = self._over = False
 
     def guard(self) -> None:
         """End the process at Ctrl-C from now on, until :meth:`allow`."""
-        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-            return
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, self._end)
-            self._armed, self._over = True, False
+        is_usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if is_usual and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._handle)
+            sys.unraisablehook = self._lost
+            self._raises = self._over = False
 
     def allow(self) -> None:
         """Let the next Ctrl-C raise ``KeyboardInterrupt``."""
-        if self._armed:
-            sys.unraisablehook = self._lost
-            signal.signal(signal.SIGINT, self._raise)
+        self._raises = True
 
     def finish(self) -> None:
         """Restore the default handler; from now on, Ctrl-C ends the process silently."""
-        if self._armed:
-            self._armed, self._over = False, True
+        if signal.getsignal(signal.SIGINT) == self._handle:
+            self._over = True
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def _raise(self, *_: object) -> NoReturn:
-        self.received = True
-        signal.signal(signal.SIGINT, self._end)
-        raise KeyboardInterrupt
-
-    def _end(self, *_: object) -> NoReturn:
+    def _handle(self, *_: object) -> NoReturn:
+        if self._raises:
+            self._raises, self.received = False, True
+            raise KeyboardInterrupt
         if not self.reported:
             clear_progress = b"\r\x1b[2K" if os.isatty(2) else b""
             os.write(2, clear_progress + _line())
@@ -73,15 +69,15 @@ class Interrupts:
 
     def _lost(self, unraisable: Any) -> None:
         """Raise an interrupt again that Python could not raise, in a destructor for example."""
-        if issubclass(unraisable.exc_type, KeyboardInterrupt):
-            if self._over:
-                os._exit(INTERRUPTED)
-            signal.signal(signal.SIGINT, self._raise)
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            sys.__unraisablehook__(unraisable)
+        elif self._over:
+            os._exit(INTERRUPTED)
+        else:
+            self._raises = True
             again = threading.Timer(_AGAIN, signal.raise_signal, (signal.SIGINT,))
             again.daemon = True
             again.start()
-        else:
-            sys.__unraisablehook__(unraisable)
 
 
 def has_format(args: Sequence[str]) -> bool:
@@ -120,17 +116,14 @@ def _open_closed_streams() -> None:
 
     What is written to the standard output fails, as it should; there is nobody to read messages.
     """
-    for number, name, flags, mode in (
-        (0, "stdin", os.O_RDONLY, "r"),
-        (1, "stdout", os.O_RDONLY, "w"),
-        (2, "stderr", os.O_WRONLY, "w"),
+    for name, flags, mode in (
+        ("stdin", os.O_RDONLY, "r"),
+        ("stdout", os.O_RDONLY, "w"),
+        ("stderr", os.O_WRONLY, "w"),
     ):
-        if getattr(sys, name) is None:
+        if getattr(sys, name) is None:  # what is opened gets the lowest free number: its own
             opened = os.open(os.devnull, flags)
-            if opened != number:
-                os.dup2(opened, number)
-                os.close(opened)
-            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+            setattr(sys, name, open(opened, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
@@ -141,10 +134,10 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     if argv is None:  # the command is the whole process
         interrupts.guard()
         _open_closed_streams()
-    from usp.cli import app
+    from usp.cli import cli
 
     interrupts.allow()
     try:
-        app.main(argv)
+        cli.main(argv)
     finally:
         interrupts.finish()

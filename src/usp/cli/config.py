@@ -5,7 +5,7 @@ the option, a table named after a command to that command only. Paths are relati
 
 A file that is found was not chosen by the user: it may have come with a download, or another user may
 have put it there. So it is read only if nobody else can write it, what could run a command, replace a
-file or send something elsewhere is left out, and a log is written in its folder only. The file that
+file or send something elsewhere is left out, and a log is a file NAME.log beside it. The file that
 ``--config`` names counts as a whole.
 """
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ from typing import Any
 
 import rich_click as click
 
-from usp.cli.command import OLD_NAMES
+from usp.cli.cli import OLD_NAMES
 
 NAMES = ("usp.toml", "pyproject.toml")
 SENSITIVE = frozenset(
@@ -40,7 +39,6 @@ SENSITIVE = frozenset(
 _PATHS = ("FILE", "FOLDER", "DATASET")  # as the help calls their values
 _TABLE = "TABLE"
 _LOG = "log_file"
-_LOG_LINE = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T")
 _MOST_BYTES = 1 << 20
 _MOST_TIMES = 9  # of a flag that counts
 
@@ -182,27 +180,11 @@ def _refusal(key: str, value: object, folder: Path) -> str:
     """Return why a setting is not taken from a file that the user has not named."""
     if key in SENSITIVE:
         return "a file that was not named cannot decide what is run, replaced or sent elsewhere"
-    if key == _LOG and isinstance(value, str) and not _is_log(folder.resolve(), value):
-        return f"{value!r} is not a log in the folder of the file"
+    if key == _LOG and isinstance(value, str):
+        is_beside = value.endswith(".log") and Path(value).name == value
+        if not is_beside or (folder / value).is_symlink():
+            return f"{value!r} is not a file NAME.log in the folder of the file"
     return ""
-
-
-def _is_log(folder: Path, name: str) -> bool:
-    """Return whether a name is that of a log in a folder, or of a new file there."""
-    try:
-        path = (folder / name).resolve()
-        inside = path.relative_to(folder)
-        if any(part.startswith(".") for part in inside.parts):
-            return False
-        if not path.exists():
-            return True
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            head = file.read(len("2025-01-31T"))
-    except (ValueError, OSError, RuntimeError):  # it is elsewhere, or cannot be read
-        return False
-    return not head or bool(_LOG_LINE.match(head))
 
 
 def _parameters(command: click.Command) -> dict[str, click.Option]:
@@ -258,13 +240,9 @@ def _text(value: object, expected: str) -> str:
 
 
 def _path(of_file: Path, value: str, folder: Path) -> str:
-    """Return a path in the configuration file as it is written in the current folder."""
-    if of_file == folder or value in ("", "-") or "://" in value or Path(value).is_absolute():
-        return value
-    try:
-        return os.path.relpath(of_file / value, folder)
-    except ValueError:  # on another drive
-        return str(of_file / value)
+    """Return a path in the configuration file as it is to be written in the current folder."""
+    is_as_written = of_file == folder or value in ("", "-") or "://" in value
+    return value if is_as_written else str(of_file / value)
 
 
 def _plain(name: str) -> str:

@@ -1,8 +1,7 @@
 """How a command reports what went wrong: in a line for people, or as JSON for programs.
 
-Each failure is reported once, by the command and not by the log. Advice names the options of the
-command that is running, where the library names its parameters (:mod:`usp._base.reason`); advice for
-which a command has no option is left out.
+Each failure is reported once, by the command and not by the log. Advice names options where the
+library names its parameters (:mod:`usp._base.reason`).
 """
 
 from __future__ import annotations
@@ -39,6 +38,7 @@ PARTIAL = 3
 CONFIG_FILE = f"{__name__}.config"
 """In the memory of a context: the path of the configuration file."""
 
+_BETWEEN_HOSTS = re.compile(r"[^\w.-]+")
 _MOST_SHOWN = 5  # lines about failures, for people
 _NO_RULES: Mapping[str, str] = MappingProxyType({})
 _MOST_ALIKE = 3  # failures for one reason that have a line each
@@ -180,13 +180,7 @@ def _lines(
 def _names_host(reason: str, url: str) -> bool:
     from usp._base.urls import url_parts
 
-    host = url_parts(url).hostname
-    return host is not None and _naming(host).search(reason) is not None
-
-
-def _naming(host: str) -> re.Pattern[str]:
-    """Return a pattern that finds a host name in a text."""
-    return re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
+    return url_parts(url).hostname in _BETWEEN_HOSTS.split(reason)
 
 
 def update_warning(text: str) -> str:
@@ -213,8 +207,7 @@ def words_of(error: BaseException) -> str:
 @contextmanager
 def reading_dataset() -> Iterator[Callable[..., Any]]:
     """Yield a way to call what Ctrl-C could not end; no dataset, or no list, is a wrong call."""
-    from usp._base.files import NotADatasetError
-    from usp._base.interrupts import InterruptibleThread
+    from usp._base.files import InterruptibleThread, NotADatasetError
     from usp.fleet.site_list import SiteListError
 
     try:
@@ -226,66 +219,23 @@ def reading_dataset() -> Iterator[Callable[..., Any]]:
 # What helps ----------------------------------------------------------------------------------------
 
 
-def why(failure: Failure) -> str:
-    """Return why something is missing, without its address, and the options that help."""
-    if failure.code == "not-fetched":
-        return "not fetched: sitemaps in files are read without network access"
-    if failure.advice is None:
-        advice = _ADVICE[failure.code] if failure.code == "rate-limited" else None
-        words = _LOG_IN if failure.code == "unauthorized" else _words(advice, _options_of())
-        return f"{failure.brief} ({words})" if words else failure.brief
-    return _reworded(failure.brief, failure.advice)
+_SAID = {
+    Topic.RAISE_LIMIT: "raise it with --max {0}=…",
+    Topic.ALLOW_NETWORK: "--allow-network {0} permits it",
+    Topic.BE_GENTLE: "try --user-agent NAME, --concurrency 1 or --wait 2",
+    Topic.TRY_HTTP: "try {0}",
+    Topic.TRUST: "--ca-bundle FILE trusts its issuer, --insecure skips the check",
+}
+"""Advice in options, which all commands that send requests have."""
 
-
-def problem_text(text: str, code: Code | None) -> str:
-    """Return the text of a problem, and the options that help."""
-    return _reworded(text, limit_advice(code))
-
-
-def failure_line(failure: Mapping[str, Any]) -> str:
-    """Return how many sites of a fleet failed for a reason, with an example and what to do."""
-    sites, code = counted(failure["sites"], "site"), failure["code"] or "failed"
-    what = f"; {failure['remedy']}" if failure["remedy"] else ""
-    return f"  {sites} {code}: {failure['reason']}, for example {failure['example']}{what}"
-
-
-def remedy(code: str, command: click.Command | None = None) -> str:
-    """Return what to do about failures with this code: the options that help, or general advice.
-
-    The options are those of a command, by default of the one that is running.
-    """
-    from usp.objects.failure_codes import BY_VALUE
-
-    known, options = BY_VALUE[code], _options_of(command)
-    words = _words(limit_advice(known) or _ADVICE.get(code), options)
-    if not words and "--retry-failed" in options:
-        if code in _PASSING:
-            more = ", with a longer --timeout" if code.endswith("timeout") else ""
-            words = f"--retry-failed tries again later{more}"
-        elif code == "bad-url":
-            words = "correct it in the list"
-    if not words and code == "unauthorized":
-        words = _LOG_IN
-    return words or known.remedy[:1].lower() + known.remedy[1:].rstrip(".")
-
-
-def hint_of(row: RuleRow) -> str:
-    """Return what to do about the findings of a rule; if it is about the crawl, in its options."""
-    from usp.checks.node_findings import CODES
-
-    code = CODES.get(row.code)
-    advice = limit_advice(code) or _ADVICE.get(str(code))
-    if advice is None or advice.topic is Topic.BE_GENTLE:  # which is no advice for its owner
-        return row.hint
-    words = _words(advice, _options_of())
-    return f"{words[:1].upper()}{words[1:]}." if words else row.hint
-
-
-_LOG_IN = "put the login into the URL: https://user:password@host/"
-_ADVICE = {
-    "address-refused": Advice(Topic.ALLOW_NETWORK, "NET"),
-    **dict.fromkeys(("blocked", "bot-challenge", "rate-limited"), Advice(Topic.BE_GENTLE)),
-    "untrusted-certificate": Advice(Topic.TRUST),
+_OF_CRAWLS = {
+    "address-refused": _SAID[Topic.ALLOW_NETWORK].format("NET"),
+    "untrusted-certificate": _SAID[Topic.TRUST],
+}
+_HELPS = {
+    **_OF_CRAWLS,
+    **dict.fromkeys(("blocked", "bot-challenge", "rate-limited"), _SAID[Topic.BE_GENTLE]),
+    "unauthorized": "put the login into the URL: https://user:password@host/",
 }
 _PASSING = frozenset(
     {
@@ -295,49 +245,29 @@ _PASSING = frozenset(
 )
 """Codes of failures that may have gone when the site is crawled again."""
 
-_GENTLE = {
-    "--user-agent": "--user-agent NAME",
-    "--concurrency": "--concurrency 1",
-    "--wait": "--wait 2",
-}
-_TRUST = {
-    "--ca-bundle": "--ca-bundle FILE trusts its issuer",
-    "--insecure": "--insecure skips the check",
-}
+
+def why(failure: Failure) -> str:
+    """Return why something is missing, without its address, and the options that help."""
+    if failure.code == "not-fetched":
+        return "not fetched: sitemaps in files are read without network access"
+    if failure.advice is None and failure.code in ("rate-limited", "unauthorized"):
+        return f"{failure.brief} ({_HELPS[failure.code]})"
+    return _reworded(failure.brief, failure.advice)
 
 
-def _options_of(command: click.Command | None = None) -> frozenset[str]:
-    """Return the options of a command, by default of the one that is running."""
-    context = click.get_current_context(silent=True)
-    if command is None and context is not None:
-        command = context.command
-    parameters = [] if command is None else command.params
-    return frozenset(option for parameter in parameters for option in parameter.opts)
+def problem_text(text: str, code: Code | None) -> str:
+    """Return the text of a problem, and the options that help."""
+    return _reworded(text, limit_advice(code))
 
 
 def _reworded(text: str, advice: Advice | None) -> str:
-    """Return a text whose advice names options of the command that is running."""
-    if advice is None:
-        return text
-    if advice.topic is Topic.TRY_HTTP:
-        return advice.reworded(text, f"try {_http_url(advice.name)}")
-    return advice.reworded(text, _words(advice, _options_of()))
+    return text if advice is None else advice.reworded(text, _words(advice))
 
 
-def _words(advice: Advice | None, options: Collection[str]) -> str:
-    """Return advice in options of a command; nothing if it has none that help."""
-    match advice:
-        case Advice(Topic.RAISE_LIMIT, name) if "--max" in options:
-            verb = "lower" if name == "lowest_rate" else "raise"
-            return f"{verb} it with --max {name}=…"
-        case Advice(Topic.ALLOW_NETWORK, name) if "--allow-network" in options:
-            return f"--allow-network {name} permits it"
-        case Advice(Topic.BE_GENTLE):
-            *others, last = [said for one, said in _GENTLE.items() if one in options] or [""]
-            return f"try {', '.join(others)} or {last}" if others else last and f"try {last}"
-        case Advice(Topic.TRUST):
-            return ", ".join(said for one, said in _TRUST.items() if one in options)
-    return ""
+def _words(advice: Advice) -> str:
+    name = _http_url(advice.name) if advice.topic is Topic.TRY_HTTP else advice.name
+    text = _SAID[advice.topic].format(name)
+    return text.replace("raise", "lower") if name == "lowest_rate" else text
 
 
 def _http_url(name: str) -> str:
@@ -349,6 +279,38 @@ def _http_url(name: str) -> str:
     given = str(getattr(start, "url", ""))
     is_same = url_parts(given).netloc == url_parts(name).netloc
     return f"http{given.removeprefix('https')}" if is_same else name
+
+
+def failure_line(failure: Mapping[str, Any]) -> str:
+    """Return how many sites of a fleet failed for a reason, with an example and what to do."""
+    sites, code = counted(failure["sites"], "site"), failure["code"] or "failed"
+    what = f"; {failure['remedy']}" if failure["remedy"] else ""
+    return f"  {sites} {code}: {failure['reason']}, for example {failure['example']}{what}"
+
+
+def remedy(code: str, *, of_fleet: bool = False) -> str:
+    """Return what to do about failures with this code: the options that help, or general advice."""
+    from usp.objects.failure_codes import BY_VALUE
+
+    known = BY_VALUE[code]
+    if limit := limit_advice(known):
+        return _words(limit)
+    if of_fleet and code in _PASSING:
+        more = ", with a longer --timeout" if code.endswith("timeout") else ""
+        return f"--retry-failed tries again later{more}"
+    if of_fleet and code == "bad-url":
+        return "correct it in the list"
+    return _HELPS.get(code) or known.remedy[:1].lower() + known.remedy[1:].rstrip(".")
+
+
+def hint_of(row: RuleRow) -> str:
+    """Return what to do about the findings of a rule; if it is about the crawl, in its options."""
+    from usp.checks.node_findings import CODES
+
+    code = CODES.get(row.code)
+    limit = limit_advice(code)
+    words = _words(limit) if limit else _OF_CRAWLS.get(str(code), "")
+    return f"{words[:1].upper()}{words[1:]}." if words else row.hint
 
 
 messages = Messages()

@@ -58,31 +58,24 @@ def output_file(text: str) -> Path | None:
 
 def new_path(text: str) -> Path:
     """Return the path of what must be a file; one that cannot be written is refused before a crawl."""
-    if text == "-":
-        raise click.BadParameter("it cannot be written to standard output; name a file")
-    if reason := _refusal(Path(text)):
-        raise click.BadParameter(reason)
-    return Path(text)
-
-
-def _refusal(path: Path) -> str | None:
-    """Return why a file cannot be written; None if it can."""
     from usp._base.files import NewFile
 
+    if text == "-":
+        raise click.BadParameter("it cannot be written to standard output; name a file")
+    path = Path(text)
+    if not path.parent.is_dir():
+        raise click.BadParameter(f"there is no folder {str(path.parent)!r}; create it first")
     try:
-        if path.is_dir():
-            return f"{str(path)!r} is a folder; name a file in it"
-        if path.exists() and not path.is_file():
-            return None if os.access(path, os.W_OK) else f"cannot write to {str(path)!r}"
-        if not path.parent.is_dir():
-            return f"there is no folder {str(path.parent)!r}; create it first"
+        if path.exists() and not (path.is_file() or path.is_dir()) and os.access(path, os.W_OK):
+            return path  # a pipe or a device
         with NewFile(path):
-            return None
+            return path
     except OSError as error:
         # Folders such as /proc take no files, and report that they do not exist.
         is_odd = error.errno == errno.ENOENT
-        reason = "no file can be created in that folder" if is_odd else error.strerror or error
-        return f"cannot write to {str(path)!r}: {reason}"
+        reason = "no file can be created in that folder" if is_odd else error.strerror
+        wrong = str(error) if reason is None else f"cannot write to {text!r}: {reason}"
+        raise click.BadParameter(wrong) from error
 
 
 # Choices and numbers ----------------------------------------------------------------------------

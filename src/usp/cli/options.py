@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from usp._base.files import suffix_of
 from usp._base.names import COMPUTED_COLUMNS, PAGE_COLUMNS
 from usp.cli import option_values
-from usp.cli.command import FILTERS, MESSAGES, REQUESTS, WEBSITE, Command
+from usp.cli.cli import FILTERS, MESSAGES, REQUESTS, WEBSITE, Command
 from usp.cli.errors import CONFIG_FILE, messages
 from usp.cli.option_values import Choice, Integer, Number
 from usp.cli.output import logging_to
@@ -150,11 +150,6 @@ common_options: Callable[[F], F] = partial(
 """The options of every command that reads a configuration file; that comes first: it may set others."""
 
 
-def set_in_config(parameter: str) -> bool:
-    """Return whether the value of a parameter was read from a configuration file."""
-    return get_current_context().get_parameter_source(parameter) is ParameterSource.DEFAULT_MAP
-
-
 # What to read, and where to write -----------------------------------------------------------------
 
 
@@ -207,7 +202,8 @@ def format_for(
     The suffix counts more than a configuration file. Without either it is the ``usual`` one, which is
     not enough for a file if one ``is_needed``.
     """
-    if target is not None and (given is None or set_in_config("form")):
+    source = get_current_context().get_parameter_source("form")
+    if target is not None and (given is None or source is ParameterSource.DEFAULT_MAP):
         suffixes = {end: form for form in forms for end in _SUFFIXES.get(form, (f".{form}",))}
         given = suffixes.get(suffix_of(target), given)
         if given is None and is_needed:

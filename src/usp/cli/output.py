@@ -18,16 +18,12 @@ import rich_click as click
 
 from usp._base.display import printable
 from usp._base.files import is_pipe
-from usp.cli.command import is_for_people
 from usp.cli.errors import messages
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rich.console import RenderableType
-    from rich.text import Text
-
-_NO_WRAP = 1_000_000  # columns: a pipe has no width, and a URL that is cut cannot be copied
+_PLAIN = str.maketrans({"│": "|", "├": "+", "└": "`", "─": "-", "…": "..."})
 _NARROWEST = 30  # columns for texts
 _EVERY = 0.1  # seconds between two looks at a pipe
 
@@ -69,6 +65,7 @@ def _encodable(line: str, encoding: str) -> str:
     try:
         line.encode(encoding)
     except UnicodeEncodeError:
+        line = line.translate(_PLAIN)
         import string
 
         from usp._base.urls import quote
@@ -90,7 +87,7 @@ def naming(output: Path | None) -> Iterator[None]:
         ) from error
 
 
-# Tables and drawings ------------------------------------------------------------------------------
+# The terminal and the browser --------------------------------------------------------------------
 
 
 def open_in_browser(path: Path, otherwise: str) -> bool:
@@ -106,47 +103,28 @@ def open_in_browser(path: Path, otherwise: str) -> bool:
     return opened
 
 
-def show(*parts: RenderableType, output: Path | None = None) -> None:
-    """Print tables, drawings and texts, in color on a terminal; lines are never cut.
-
-    A terminal gets texts in lines that fit. With ``output``, write everything to that file.
-    """
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(highlight=False, emoji=False, width=_NO_WRAP)
-    is_shown = output is None and sys.stdout.isatty()
-    with console.capture() as printed:  # rich would end the process if the reader is gone
-        for part in parts:
-            if is_shown and isinstance(part, Text) and not part.spans:
-                console.print(_fitting(part))
-            else:
-                console.print(part, soft_wrap=isinstance(part, str))
-    if output is not None:
-        write_text((line.rstrip() for line in printed.get().splitlines()), output)
+def fitting(lines: Iterable[str], output: Path | None = None) -> Iterator[str]:
+    """Yield lines, long ones in several that fit the terminal: no word, and no URL, is broken."""
+    if output is not None or not sys.stdout.isatty():
+        yield from lines
         return
-    sys.stdout.write(printed.get())
-    sys.stdout.flush()
-
-
-def _fitting(text: Text) -> Text:
-    """Return a text in one style in lines that fit the terminal; no word, and no URL, is broken."""
     room = max(shutil.get_terminal_size().columns, _NARROWEST)
-    indent = " " * (len(text.plain) - len(text.plain.lstrip()))
-    wrapper = textwrap.TextWrapper(
-        room, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-    return type(text)("\n".join(wrapper.wrap(text.plain)), style=text.style)
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()))
+        yield from textwrap.wrap(
+            line, room, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        ) or [line]
+
+
+def is_for_people() -> bool:
+    """Return whether the standard output is a terminal, or is to look like one."""
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def has_colors() -> bool:
     """Return whether the standard output shows colors, and nobody asked for none."""
-    if not is_for_people():
-        return False
-    from rich.console import Console
-
-    console = Console()
-    return console.color_system is not None and not console.no_color
+    is_dumb = os.environ.get("TERM") in ("dumb", "unknown")
+    return is_for_people() and not is_dumb and not os.environ.get("NO_COLOR")
 
 
 _STYLES: dict[str, dict[str, Any]] = {
@@ -155,13 +133,15 @@ _STYLES: dict[str, dict[str, Any]] = {
     "info": {"fg": "cyan", "bold": True},
     "title": {"bold": True},
     "good": {"fg": "green"},
+    "fair": {"fg": "yellow"},
+    "bad": {"fg": "red"},
     "dim": {"dim": True},
 }
 
 
 def painted(text: str, style: str) -> str:
-    """Return text in a style, for a terminal with colors."""
-    return click.style(text, **_STYLES[style])
+    """Return text in a style, if the standard output shows colors; files get none."""
+    return click.style(text, **_STYLES[style]) if has_colors() else text
 
 
 # Readers that go away -----------------------------------------------------------------------------

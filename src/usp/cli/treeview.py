@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import InitVar, dataclass, field
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
-
-from rich.text import Text
-from rich.tree import Tree
 
 from usp._base.display import counted, printable, size, without_origin
 from usp._base.urls import readable
@@ -19,7 +16,7 @@ from usp.checks.finding import Severity
 from usp.checks.node_findings import CODES
 from usp.checks.verdicts import Color, RuleRow
 from usp.cli.errors import hint_of, problem_text, remedy, why
-from usp.cli.output import shown_below
+from usp.cli.output import fitting, painted, shown_below
 from usp.helpers import is_http_url, strip_url_to_homepage
 from usp.objects.problem import by_kind
 from usp.objects.sitemap import (
@@ -33,160 +30,133 @@ from usp.objects.sitemap import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from pathlib import Path
 
     from usp._crawl.stored_pages import ExaminedBlock
     from usp.checks.verdicts import Verdict
     from usp.objects.exchange import Exchange
-    from usp.objects.problem import Failure
 
 _LONG = 12  # more sitemaps of one kind in a row are shortened
 _FIRST = 6  # to this many, and the last
 _DEEPEST = 100  # levels to show; lines get longer with each
 _MOST_ALIKE = 3  # findings of one rule that get a line each
-_COLORS = {Color.RED: "red", Color.AMBER: "yellow", Color.GREEN: "green"}
-_STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+_COLORS = {Color.RED: "bad", Color.AMBER: "fair", Color.GREEN: "good"}
+_STYLES = {Severity.ERROR: "bad", Severity.WARNING: "fair", Severity.INFO: "dim"}
 
 
-@dataclass(slots=True)
-class ReadTree:
-    """A tree, and what was found in its documents, which are read once for all that is shown.
+class TreeView:
+    """A tree as text, and what was found in its documents, which are read once for both.
 
     ``checked`` is whether all rules are asked: by default if the tree is small. ``on_read`` is called
     for each sitemap whose pages have been read.
     """
 
-    tree: AbstractSitemap
-    checked: InitVar[bool | None] = None
-    on_read: Callable[[], object] = bool
-    wrong: SiteFindings = field(init=False)
-    _contents: dict[Exchange | int, tuple[int, str]] = field(
-        default_factory=dict
-    )  # with their pages
-    _reading: AbstractSitemap | None = None
-    _content: Content = field(default_factory=Content)
-
-    def __post_init__(self, checked: bool | None) -> None:
-        """Check the tree, and count what its pages have on the way."""
-        self.wrong = SiteFindings.of(self.tree, checked, self._add)
+    def __init__(
+        self,
+        tree: AbstractSitemap,
+        checked: bool | None = None,
+        on_read: Callable[[], object] = bool,
+    ) -> None:
+        self._tree, self._on_read = tree, on_read
+        self._held: dict[Exchange | int, tuple[int, str]] = {}  # pages, and the line on them
+        self._reading: AbstractSitemap | None = None
+        self._content = Content()
+        self._homepage = strip_url_to_homepage(tree.url) if is_http_url(tree.url) else tree.url
+        self._shown = shown_below(self._homepage)
+        self._failed = {failure.url: failure for failure in tree.failures()}
+        self.wrong = SiteFindings.of(tree, checked, self._count)
         self._begin(None)
 
     def _begin(self, node: AbstractSitemap | None) -> None:
         """Keep what the last sitemap contains in a line, and go on to another one."""
         if self._reading is not None:
-            self.on_read()
+            self._on_read()
             held = self._content.pages, _held(self._reading, self._content)
-            self._contents[self._reading.exchange or id(self._reading)] = held
+            self._held[self._reading.exchange or id(self._reading)] = held
         self._reading, self._content = node, Content()
 
-    def _add(self, node: AbstractSitemap, block: ExaminedBlock) -> None:
+    def _count(self, node: AbstractSitemap, block: ExaminedBlock) -> None:
         if node is not self._reading:
             self._begin(node)
         self._content.add(block.unique)
 
-    def contents_of(self, node: AbstractSitemap) -> str:
+    def _contents(self, node: AbstractSitemap) -> str:
         """Return what a page sitemap contains; one that was not read yet is read."""
         key = node.exchange or id(node)
-        known = self._contents.get(key) or (0, _held(node, Content()))
+        known = self._held.get(key) or (0, _held(node, Content()))
         if known[0] == node.page_count():  # a limit may cut one of two
             return known[1]
         self._begin(node)
         for _, block in node.page_blocks():
             self._content.add(block)
         self._begin(None)
-        return self._contents[key][1]
+        return self._held[key][1]
 
+    def drawn(
+        self, *, everything: bool = True, depth: int | None = None, count: bool = True
+    ) -> Iterator[str]:
+        """Yield a line for each sitemap and its findings; pages are counted, not shown.
 
-def tree_view(
-    read: ReadTree, *, everything: bool = True, depth: int | None = None, count: bool = True
-) -> Tree:
-    """Return a tree with a node for each sitemap and its findings; pages are counted, not shown.
-
-    Without ``everything``, long lists of sitemaps and very deep levels are shortened. ``depth`` is the
-    number of levels to show. Without ``count`` no pages are read.
-    """
-    if depth is None and not everything:
-        depth = _DEEPEST
-    url = read.tree.url
-    homepage = strip_url_to_homepage(url) if is_http_url(url) else url
-    return _View(read, homepage, shown_below(homepage), everything, count).of(depth)
-
-
-@dataclass(slots=True)
-class _View:
-    _read: ReadTree
-    _homepage: str
-    _shown: Callable[[str], str]
-    _everything: bool
-    _counts: bool
-    _failed: Mapping[str, Failure] = field(init=False)
-
-    def of(self, depth: int | None) -> Tree:
-        tree = self._read.tree
-        self._failed = {failure.url: failure for failure in tree.failures()}
-        view = Tree(self._label(tree, printable))
-        waiting = [(view, tree, depth)]  # instead of recursion: trees may be deep
+        Without ``everything``, long lists of sitemaps and very deep levels are shortened. ``depth`` is
+        the number of levels to show. Without ``count`` no pages are read.
+        """
+        if depth is None:
+            depth = sys.maxsize if everything else _DEEPEST
+        # A stack instead of recursion: trees may be deep.
+        waiting: list[tuple[str, str, str | AbstractSitemap, int]] = [("", "", self._tree, depth)]
         while waiting:
-            waiting.extend(self._add(*waiting.pop()))
-        for line in self._lines(self._read.wrong.elsewhere(), tree.url):
-            view.add(line)
-        return view
+            begin, margin, item, levels = waiting.pop()
+            if isinstance(item, str):
+                yield begin + item
+                continue
+            is_top = item is self._tree
+            yield begin + self._label(item, printable if is_top else self._shown, count)
+            below = [*self._below(item, levels, everything=everything, count=count)]
+            if is_top:
+                below += self._lines(self.wrong.elsewhere(), item.url)
+            ends = ["├── "] * (len(below) - 1) + ["└── "] * bool(below)
+            waiting += [
+                (margin + end, f"{margin}{'│' if end[0] == '├' else ' '}   ", one, levels - 1)
+                for end, one in zip(reversed(ends), reversed(below), strict=True)
+            ]
 
-    def _add(
-        self, view: Tree, sitemap: AbstractSitemap, depth: int | None
-    ) -> Iterator[tuple[Tree, AbstractSitemap, int | None]]:
-        """Add the details of a sitemap; yield the branches that are still to be added."""
-        for line in self._lines(self._read.wrong.at(sitemap), sitemap.url):
-            view.add(line)
-        children = sitemap.sub_sitemaps
-        if children and depth is not None and depth <= 0:
-            view.add(
-                Text(f"… {counted(len(list(sitemap.all_sitemaps())), 'sitemap')}", style="dim")
-            )
+    def _below(
+        self, sitemap: AbstractSitemap, levels: int, *, everything: bool, count: bool
+    ) -> Iterator[str | AbstractSitemap]:
+        """Yield lines about a sitemap, and the sitemaps that it lists."""
+        yield from self._lines(self.wrong.at(sitemap), sitemap.url)
+        if sitemap.sub_sitemaps and levels <= 0:
+            hidden = sum(1 for _ in sitemap.all_sitemaps())
+            yield painted(f"… {counted(hidden, 'sitemap')}", "dim")
             return
-        below = None if depth is None else depth - 1
-        for kind, same in groupby(children, key=_collapses):
-            run = list(same)
-            # Of many of one kind in a row some are shown, and the others counted.
-            is_short = self._everything or len(run) <= _LONG or kind is None
-            hidden = [] if is_short else run[_FIRST:-1]
-            for child in run[: -1 - len(hidden)]:
-                yield view.add(self._label(child, self._shown)), child, below
-            if hidden:
-                more = f"… {counted(len(hidden), 'more sitemap')}{self._sum(hidden)}"
-                view.add(Text(more, style="dim"))
-            yield view.add(self._label(run[-1], self._shown)), run[-1], below
+        for child in _shortened(sitemap.sub_sitemaps, everything=everything):
+            if isinstance(child, AbstractSitemap):
+                yield child
+            else:
+                more = f"… {counted(len(child), 'more sitemap')}"
+                pages = sum(hidden.page_count() for hidden in child) if count else 0
+                more += f" with {counted(pages, 'page')}" if count else ""
+                yield painted(more, "dim")
 
-    def _sum(self, run: list[AbstractSitemap]) -> str:
-        if not self._counts:
-            return ""
-        return f" with {counted(sum(sitemap.page_count() for sitemap in run), 'page')}"
-
-    def _label(self, sitemap: AbstractSitemap, shown: Callable[[str], str]) -> Text:
-        holds, url = self._holds(sitemap), readable(sitemap.url)
-        if (state := state_of(sitemap)[0]) is not None:
-            holds = f"{holds}, {state}" if holds else state
-        return Text.assemble((shown(url), "bold"), (f"  {holds}" if holds else "", "dim"))
-
-    def _holds(self, sitemap: AbstractSitemap) -> str:
-        """Return the type of a sitemap and what it contains."""
-        if isinstance(sitemap, InvalidSitemap):
-            return ""
-        website = isinstance(sitemap, IndexWebsiteSitemap)
-        kind = None if website else kind_of(sitemap).label
+    def _label(self, sitemap: AbstractSitemap, shown: Callable[[str], str], count: bool) -> str:
+        """Return the URL of a sitemap, its type, what it contains, and its state."""
+        is_website = isinstance(sitemap, IndexWebsiteSitemap)
+        is_read = not isinstance(sitemap, InvalidSitemap)
+        kind = held = None
         if isinstance(sitemap, AbstractIndexSitemap):
-            below = sitemap.sitemap_count() if website else len(sitemap.sub_sitemaps)
+            below = sitemap.sitemap_count() if is_website else len(sitemap.sub_sitemaps)
             held = counted(below, "sitemap")
-        elif self._counts:
-            held = self._read.contents_of(sitemap)
-        else:
-            held = ""
-        parts = [f"{kind}: {held}" if kind and held else kind or held]
-        if sitemap.size is not None:
-            parts.append(size(sitemap.size))
-        return ", ".join(part for part in parts if part)
+        elif is_read and count:
+            held = self._contents(sitemap)
+        if is_read and not is_website:
+            kind = kind_of(sitemap).label
+        received = size(sitemap.size) if is_read and sitemap.size is not None else None
+        about = ": ".join(filter(None, (kind, held)))
+        about = ", ".join(filter(None, (about, received, state_of(sitemap)[0])))
+        url = painted(shown(readable(sitemap.url)), "title")
+        return url + painted(f"  {about}", "dim") if about else url
 
-    def _lines(self, rows: Iterable[RuleRow], url: str) -> Iterator[Text]:
+    def _lines(self, rows: Iterable[RuleRow], url: str) -> Iterator[str]:
         """Return a line for each finding in the document at a URL; many of one rule share one."""
         for row in rows:
             is_many = row.count > _MOST_ALIKE
@@ -202,12 +172,22 @@ class _View:
                 lost = row.lost if is_many else one.lost
                 cost = f" ({counted(lost, 'entry')} lost)" if lost else ""
                 text = f"{where}{problem_text(said, CODES.get(one.code))}{cost}"
-                style = _STYLES[one.severity]
-                yield Text(f"{one.severity} {one.code}: {self._short(text)}", style=style)
+                text = printable(readable(without_origin(text, self._homepage)))
+                yield painted(f"{one.severity} {one.code}: {text}", _STYLES[one.severity])
 
-    def _short(self, text: str) -> str:
-        """Return a message without the scheme and host of the website."""
-        return printable(readable(without_origin(text, self._homepage)))
+
+def _shortened(
+    children: Sequence[AbstractSitemap], *, everything: bool
+) -> Iterator[AbstractSitemap | list[AbstractSitemap]]:
+    """Yield sitemaps; of many of one kind in a row the first and the last, the others as a list."""
+    for kind, same in groupby(children, key=_collapses):
+        run = list(same)
+        if everything or len(run) <= _LONG or kind is None:
+            yield from run
+        else:
+            yield from run[:_FIRST]
+            yield run[_FIRST:-1]
+            yield run[-1]
 
 
 def _collapses(sitemap: AbstractSitemap) -> type | None:
@@ -234,20 +214,21 @@ def _held(sitemap: AbstractSitemap, content: Content) -> str:
     return ", ".join(filter(None, (held, range_, gone)))
 
 
-def summary(wrong: SiteFindings) -> list[Text]:
-    """Return the verdict on a tree, its totals, and what to mend first, in a line each."""
+def summary(wrong: SiteFindings, output: Path | None = None) -> Iterator[str]:
+    """Yield the verdict on a tree, its totals, and what to mend first."""
     tree, found, result = wrong.tree, wrong.found, wrong.verdict()
-    lines = verdict_lines(result)
     total = f"{counted(tree.page_count(), 'page')} in {counted(tree.sitemap_count(), 'sitemap')}"
-    lines.append(Text(f"{total}; {found}." if found.total else f"{total}."))
-    return lines + [Text(line) for line in result.to_mend(hint_of)]
+    total = f"{total}; {found}." if found.total else f"{total}."
+    yield from verdict_lines(result, output)
+    yield from fitting([total, *result.to_mend(hint_of)], output)
 
 
-def verdict_lines(result: Verdict) -> list[Text]:
-    """Return a verdict, and what to do if nothing was found, in options of the command."""
+def verdict_lines(result: Verdict, output: Path | None = None) -> Iterator[str]:
+    """Yield a verdict, and what to do if nothing was found, in options of the command."""
     advice = result.what_to_do(remedy(result.code) if result.code else "")
-    head = Text(str(result), style=_COLORS[result.color])
-    return [head, Text(f"  {advice}")] if advice else [head]
+    for line in fitting([str(result)], output):
+        yield painted(line, _COLORS[result.color])
+    yield from fitting([f"  {advice}"] if advice else [], output)
 
 
 # As JSON, nested like the sitemaps -----------------------------------------------------------------

@@ -29,14 +29,13 @@ from usp.export.schema import (
     pyarrow,
     row_values,
 )
-from usp.objects.extensions import Table
+from usp.objects.extension_values import FieldSpec, Table
 from usp.selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
-    from usp.objects.extensions import FieldSpec
     from usp.objects.page import PageBlock, PageFields
     from usp.objects.sitemap import AbstractSitemap
     from usp.selection import Blocks, Pages
@@ -163,7 +162,13 @@ def _batch(blocks: Sequence[_Given], names: tuple[str, ...]) -> Any:
 
 def _from_texts(blocks: Sequence[_Given], names: tuple[str, ...], count: int) -> dict[str, Any]:
     pa = pyarrow()
-    values = {name: _blank(count, name) for name in names}
+    kinds = {name: ALL_COLUMNS[name].kind for name in names}
+    values = {
+        name: pa.repeat(pa.scalar(NOTHING[kind]), count)
+        if kind in NOTHING
+        else pa.nulls(count, arrow_type(ALL_COLUMNS[name]))
+        for name, kind in kinds.items()
+    }
     given = [(len(urls), fields) for _, urls, fields in blocks if isinstance(fields, dict)]
     texts = {
         name: pa.concat_arrays([fields.get(name, pa.repeat("", most)) for most, fields in given])
@@ -177,13 +182,6 @@ def _from_texts(blocks: Sequence[_Given], names: tuple[str, ...], count: int) ->
     if "lastmod" in texts:
         values["lastmod"], values["lastmod_precision"] = read_dates(texts["lastmod"])
     return values
-
-
-def _blank(count: int, name: str) -> Any:
-    pa, spec = pyarrow(), ALL_COLUMNS[name]
-    if spec.kind in NOTHING:
-        return pa.repeat(pa.scalar(NOTHING[spec.kind]), count)
-    return pa.nulls(count, arrow_type(spec))
 
 
 # Arrays of values: of objects, and of texts as documents write them ---------------------------------
@@ -323,9 +321,9 @@ def write_parquet(blocks: Blocks, stream: IO[bytes], names: Sequence[str]) -> No
         with ThreadPoolExecutor(1, thread_name_prefix="usp-write") as threads:
             running: Future[Any] = threads.submit(bool)  # nothing: no group is being written yet
             for batch in batches_of(blocks, names, _PARQUET_BATCH_ROWS):
-                for group in writer.full_group(batch):
+                if writer.fills_group(batch):
                     running.result()
-                    running = threads.submit(writer.write_group, group)
+                    running = threads.submit(writer.write_group, writer.take_group())
             running.result()
         writer.close()
     except BaseException:
@@ -354,20 +352,20 @@ class ParquetFileWriter:
 
     def add(self, batch: Any) -> None:
         """Add a batch; write the row group that is full with it."""
-        for group in self.full_group(batch):
-            self.write_group(group)
+        if self.fills_group(batch):
+            self.flush()
 
-    def full_group(self, batch: Any) -> Iterator[list[Any]]:
-        """Add a batch; yield the batches of the row group that is full with it, if one is."""
+    def fills_group(self, batch: Any) -> bool:
+        """Add a batch; return whether the row group is full with it."""
         self.rows += len(batch)
         self._group_rows += len(batch)
         self._group_bytes += batch.nbytes
         if len(batch):
             self._batches.append(batch)
-        if self._group_rows >= GROUP_ROWS or self._group_bytes >= _GROUP_BYTES:
-            yield self._taken()
+        return self._group_rows >= GROUP_ROWS or self._group_bytes >= _GROUP_BYTES
 
-    def _taken(self) -> list[Any]:
+    def take_group(self) -> list[Any]:
+        """Return the batches of the row group, and begin the next one."""
         group, self._batches = self._batches, []
         self._group_rows = self._group_bytes = 0
         return group
@@ -375,7 +373,7 @@ class ParquetFileWriter:
     def flush(self) -> None:
         """Write what was added as a row group."""
         if self._batches:
-            self.write_group(self._taken())
+            self.write_group(self.take_group())
 
     def write_group(self, batches: list[Any]) -> None:
         """Write batches as one row group."""
@@ -406,20 +404,15 @@ class ParquetFileWriter:
 
 
 class _Sink(io.RawIOBase):
-    """A stream that Arrow writes to: it knows its position, whatever is below it."""
+    """A stream that Arrow writes to, as long as there is one."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
-        self._at = 0
 
     def writable(self) -> bool:
         return True
 
-    def tell(self) -> int:
-        return self._at
-
     def write(self, data: Any) -> int:
         if self.stream is not None:
             self.stream.write(data)
-        self._at += len(data)
         return len(data)

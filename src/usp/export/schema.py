@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from usp._base.dates import precision_of
 from usp._base.names import COMPUTED_COLUMNS, PAGE_COLUMNS, MissingExtraError, load_extra
 from usp._base.urls import path_of, section_of
-from usp.objects.extensions import EXTENSIONS, FieldSpec, Kind, Table
+from usp.objects.extension_values import FieldSpec, Kind, Table
+from usp.objects.extensions import EXTENSIONS
 
 if TYPE_CHECKING:
     from usp.objects.page import PageFields

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from usp._base import names
 from usp._base.names import SITEMAP_FORMATS
-from usp.export.arrow import ParquetFileWriter, texts_array
+from usp.export.arrow import texts_array
 from usp.export.schema import Kind, pyarrow
 from usp.export.text_formats import opened, write_rows
 from usp.objects.sitemap import (
@@ -127,9 +127,9 @@ def write_sitemaps(
         if form == "text":
             _write_text(chosen, stream, tuple(kinds))
         elif form == "parquet":
-            _write_parquet(chosen, stream, kinds)
+            _write_parquet(chosen, stream, tuple(kinds))
         else:
-            words = {n: Kind.TEXT if k == "string" else Kind.WHOLE for n, k in kinds.items()}
+            words = {name: Kind.WHOLE if name in _TYPES else Kind.TEXT for name in kinds}
             write_rows(chosen, stream, form, words)
 
 
@@ -140,14 +140,11 @@ def _write_text(rows: Iterable[Sequence[Any]], out: IO[bytes], names: Sequence[s
         out.write(("\t".join(cells) + "\n").encode("utf-8", "replace"))
 
 
-def _write_parquet(rows: Iterable[Sequence[Any]], out: IO[bytes], kinds: Mapping[str, str]) -> None:
+def _write_parquet(rows: Iterable[Sequence[Any]], out: IO[bytes], names: Sequence[str]) -> None:
     pa = pyarrow()
-    columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
-    arrays = [
-        texts_array(column) if kind == "string" else pa.array(column, kind)
-        for column, kind in zip(columns, kinds.values(), strict=True)
-    ]
-    batch = pa.RecordBatch.from_arrays(arrays, list(kinds))
-    writer = ParquetFileWriter(lambda: out, batch.schema, ())
-    writer.add(batch)
-    writer.close()
+    columns = dict(zip(names, zip(*rows, strict=True), strict=False)) or dict.fromkeys(names, ())
+    arrays = {
+        name: pa.array(column, _TYPES[name]) if name in _TYPES else texts_array(column)
+        for name, column in columns.items()
+    }
+    pyarrow(".parquet").write_table(pa.table(arrays), out, compression="zstd", use_dictionary=False)

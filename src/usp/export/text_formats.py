@@ -24,17 +24,10 @@ from usp._base.dates import known_utc_text, precision_of_text, utc_text
 from usp._base.display import printable
 from usp._base.files import replacing
 from usp._formats.batches import read_frequency, read_priority
-from usp.export.schema import (
-    ALL_COLUMNS,
-    NOTHING,
-    OF_URLS,
-    Kind,
-    row_values,
-)
-from usp.objects.extensions import Table
+from usp.export.schema import ALL_COLUMNS, NOTHING, OF_URLS, Kind, row_values
+from usp.objects.extension_values import FieldSpec, Table
 
 if TYPE_CHECKING:
-    from usp.objects.extensions import FieldSpec
     from usp.objects.page import PageBlock
     from usp.selection import Blocks
 

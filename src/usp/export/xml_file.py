@@ -22,17 +22,8 @@ from usp.exceptions import SitemapException
 from usp.export.text_formats import compressing
 from usp.helpers import html_unescape_strip
 from usp.limits import PROTOCOL_BYTES, PROTOCOL_URLS
-from usp.objects.extensions import (
-    EACH,
-    EXTENSIONS,
-    NAMESPACES,
-    PROTOCOL,
-    SELF,
-    Extension,
-    FieldSpec,
-    Kind,
-    Table,
-)
+from usp.objects.extension_values import EACH, SELF, FieldSpec, Kind, Table
+from usp.objects.extensions import EXTENSIONS, NAMESPACES, PROTOCOL, Extension
 from usp.objects.page import fields_of
 
 if TYPE_CHECKING:

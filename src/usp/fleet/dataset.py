@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -89,7 +90,10 @@ class Dataset:
     def _is_table(self, table: str) -> bool:
         # Not by is_deltatable, which holds up Ctrl-C while it waits for a store.
         with self.store.words(), suppress(deltalake(".exceptions").TableNotFoundError):
-            return bool(self._opened(table, self.store.first_options))
+            opened = self._opened(table, self.store.first_options)
+            if not self.store.is_remote:  # else it would go on to give up soon
+                self._tables[table] = opened
+            return True
         return False
 
     def make(self, columns: Sequence[str] | None = None) -> None:
@@ -101,12 +105,13 @@ class Dataset:
             _refuse_other_things(Path(self.store.root))
         delta = deltalake()
         tables = (*TABLES, "runs")
-        for table in filter(self._is_table, tables):  # before anything is changed
+        there = list(filter(self._is_table, tables))
+        for table in there:  # before anything is changed
             self._refuse_features(table)
         for table in tables:
             schema = delta.Schema.from_arrow(schema_of(table, columns))
             with self.store.words():
-                if not self._is_table(table):
+                if table not in there:
                     delta.DeltaTable.create(
                         self.store.path(table),
                         schema,
@@ -143,14 +148,14 @@ class Dataset:
         with self.store.words():
             if name in self._tables:
                 if update:
-                    self._tables[name].update_incremental()
+                    self.store.repeated(self._tables[name].update_incremental)
             else:
                 self._tables[name] = self._opened(name)
         return self._tables[name]
 
     def _opened(self, name: str, options: dict[str, str] | None = None) -> Any:
         path, given = self.store.path(name), options or self.store.options
-        return deltalake().DeltaTable(path, storage_options=given)
+        return self.store.repeated(partial(deltalake().DeltaTable, path, storage_options=given))
 
     def columns(self, table: str) -> list[str]:
         """Return the names of the columns that a table has."""

@@ -11,15 +11,15 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import count
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.files import DatasetError
-from usp._base.interrupts import ctrl_c_blocked
 from usp._base.names import load_extra
 from usp._base.shortage import shortage_of
 from usp.exceptions import LocalShortageError
@@ -139,7 +139,7 @@ class LocalEngine:
             context: Any = multiprocessing.get_context(START_METHOD)
             ours, theirs = context.Pipe()
             process = context.Process(target=work, args=(theirs, next(self._jobs)), daemon=True)
-            with ctrl_c_blocked():
+            with _ctrl_c_blocked():
                 process.start()
                 theirs.close()
                 self._workers[ours] = _Worker(process)
@@ -183,6 +183,35 @@ class LocalEngine:
             worker.asks = False
             with suppress(OSError):  # if it is dead, that will be seen
                 pipe.send(batch)
+
+
+@contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Hold back Ctrl-C from this block and from the processes that it starts until its end.
+
+    A terminal sends it to all processes at once, and one that is still loading would end in a
+    traceback. The driver handles it, and stops the others.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover - Windows
+        yield
+        return
+    # Started by multiprocessing together with its first process, it would unblock Ctrl-C again.
+    resource_tracker.ensure_running()
+    received = threading.Event()
+    handler = signal.getsignal(signal.SIGINT)
+    # Another thread may take the signal, for which it is not blocked.
+    replaced = threading.current_thread() is threading.main_thread() and callable(handler)
+    if replaced:
+        signal.signal(signal.SIGINT, lambda *_: received.set())
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        if replaced:
+            signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if received.is_set():
+            signal.raise_signal(signal.SIGINT)
 
 
 @dataclass(slots=True, eq=False)

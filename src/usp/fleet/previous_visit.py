@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
 from usp._base.urls import BadUrl, read_url
-from usp._crawl.given_documents import read_document
 from usp._crawl.orders import Failed, FetchOrder, HasEarlierResults, NotRequested, Probe, Received
+from usp._crawl.receiver import read_document
 from usp._crawl.website import KNOWN_SITEMAP_PATHS, in_order
 from usp._formats.document import Role
 from usp._http.flow import Conditions, conditions_of

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import usp
 from usp._base.display import clock, counted, duration
-from usp._base.files import DatasetError
-from usp._base.interrupts import InterruptibleThread
+from usp._base.files import DatasetError, InterruptibleThread
 from usp.export.schema import ALL_COLUMNS
 from usp.fleet.crawler import Job, load_for_threads, site_module
 from usp.fleet.dataset import Dataset

@@ -14,8 +14,8 @@ from usp._base.dates import as_written, in_utc
 from usp._base.filters import FOR_SITEMAPS, for_sitemaps, is_regular
 from usp._base.seen_urls import SeenUrls
 from usp.matching import Ranking
-from usp.mcp.tool_call import CancelToken, ToolCall, ToolContext
-from usp.mcp.tool_values import (
+from usp.mcp.tool_call import (
+    CancelToken,
     Cursor,
     Limit,
     ListResult,
@@ -25,6 +25,8 @@ from usp.mcp.tool_values import (
     SiteUrl,
     Text,
     Texts,
+    ToolCall,
+    ToolContext,
     ToolValue,
     clean,
     optional,
@@ -243,8 +245,6 @@ def _page(page: SitemapPage, sitemap: str) -> Page:
 
 def _searched(block: PageBlock) -> Sequence[str]:
     """Return the text of each page of a block that is searched: its URL, and the title of its news."""
-    if block.texts() is not None:  # then pages have nothing but dates and the like
-        return block.urls
-    stories = [page.news_story for page in block.pages()]
+    stories = (row.news_story for row in block.rows())
     titles = ("" if story is None else story.title or "" for story in stories)
     return [f"{url}\n{title}" for url, title in zip(block.urls, titles, strict=True)]

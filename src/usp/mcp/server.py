@@ -27,8 +27,7 @@ from usp.mcp import ServerOptions
 from usp.mcp.page_tools import list_pages
 from usp.mcp.site_tools import check_site, explain, list_sitemaps, summarise_site
 from usp.mcp.snapshot_tools import diff_site, list_snapshots
-from usp.mcp.tool_call import ServerState
-from usp.mcp.tool_values import clean
+from usp.mcp.tool_call import ServerState, clean
 
 if TYPE_CHECKING:
     import socket

@@ -18,8 +18,9 @@ from usp.checks.registry import rules_named
 from usp.checks.rules import RULES
 from usp.checks.verdicts import CheckList, by_rule
 from usp.export.sitemaps import failure_row, places_in, sitemap_row
-from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext
-from usp.mcp.tool_values import (
+from usp.mcp.tool_call import (
+    Cancelled,
+    CancelToken,
     Cursor,
     Limit,
     ListResult,
@@ -31,6 +32,8 @@ from usp.mcp.tool_values import (
     SiteText,
     SiteUrl,
     Texts,
+    ToolCall,
+    ToolContext,
     ToolValue,
     clean,
     fitting,
@@ -51,8 +54,7 @@ from usp.web_client.requests_client import RequestsWebClient
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from usp.mcp.tool_call import CachedTree
-    from usp.mcp.tool_values import ResultSource
+    from usp.mcp.tool_call import CachedTree, ResultSource
     from usp.objects.abstract_sitemap import AbstractSitemap
 
 # list_sitemaps -------------------------------------------------------------------------------------

@@ -20,8 +20,9 @@ from usp._snapshot.snapshot_file import start_of
 from usp._snapshot.warc import is_warc
 from usp.changes import Change, Diff, PageChange
 from usp.exceptions import SitemapException
-from usp.mcp.tool_call import Cancelled, CancelToken, ToolCall, ToolContext
-from usp.mcp.tool_values import (
+from usp.mcp.tool_call import (
+    Cancelled,
+    CancelToken,
     Cursor,
     Limit,
     ListResult,
@@ -29,6 +30,8 @@ from usp.mcp.tool_values import (
     SiteAddress,
     SiteText,
     SiteUrl,
+    ToolCall,
+    ToolContext,
     ToolValue,
     clean,
     fitting,

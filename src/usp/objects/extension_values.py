@@ -5,8 +5,8 @@ A field says how documents write it; a :class:`Table` has the fields of a value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum, auto
@@ -190,9 +190,9 @@ class Table:
         return self.value(**found)
 
 
-def written(unset: Any = None, **how: Any) -> Any:
+def written(unset: Any = None, *, kw_only: bool = False, **how: Any) -> Any:
     """Return a field that says how documents write it, if not as an element of the same name."""
-    return field(default=unset, metadata=how)
+    return field(default=unset, kw_only=kw_only, metadata=how)
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
@@ -222,13 +222,16 @@ class SitemapImage(PlainValue):
     __setstate__ = _set_state
 
 
-@dataclass(frozen=True, slots=True, repr=False, init=False)
+_LISTS = ("genres", "keywords", "stock_tickers", "authors")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class SitemapNewsStory(PlainValue):
     """A news story, from the news extension or from a feed."""
 
-    title: str = written(required=True)
+    title: str = written(MISSING, required=True)
     publish_date: datetime | None = written(
-        element="publication_date", required=True, column="publication_date"
+        MISSING, element="publication_date", required=True, column="publication_date"
     )
     publication_name: str | None = written(element="name", within="publication")
     publication_language: str | None = written(element="language", within="publication")
@@ -236,30 +239,12 @@ class SitemapNewsStory(PlainValue):
     genres: list[str] = written(many=",")
     keywords: list[str] = written(many=",")
     stock_tickers: list[str] = written(many=",")
-    authors: list[str] = written(many=",", feeds_only=True)
+    authors: list[str] = written(many=",", feeds_only=True, kw_only=True)
 
-    def __init__(
-        self,
-        title: str,
-        publish_date: datetime | None,
-        publication_name: str | None = None,
-        publication_language: str | None = None,
-        access: str | None = None,
-        genres: Iterable[str] | None = None,
-        keywords: Iterable[str] | None = None,
-        stock_tickers: Iterable[str] | None = None,
-        *,
-        authors: Iterable[str] | None = None,
-    ) -> None:
-        _set(self, "title", title)
-        _set(self, "publish_date", publish_date)
-        _set(self, "publication_name", publication_name)
-        _set(self, "publication_language", publication_language)
-        _set(self, "access", access)
-        _set(self, "genres", list(genres) if genres else [])
-        _set(self, "keywords", list(keywords) if keywords else [])
-        _set(self, "stock_tickers", list(stock_tickers) if stock_tickers else [])
-        _set(self, "authors", list(authors) if authors else [])
+    def __post_init__(self) -> None:
+        """Make lists of what is given, or not."""
+        for name in _LISTS:
+            _set(self, name, list(getattr(self, name) or ()))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary; ``authors`` only if there are any."""

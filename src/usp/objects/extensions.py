@@ -22,19 +22,6 @@ from usp.objects.extension_values import (
 )
 from usp.objects.video import SitemapVideo
 
-__all__ = [
-    "EACH",
-    "EXTENSIONS",
-    "FIRST_PROTOCOL",
-    "NAMESPACES",
-    "PROTOCOL",
-    "SELF",
-    "Extension",
-    "FieldSpec",
-    "Kind",
-    "Table",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Extension:

@@ -1,11 +1,12 @@
-"""A page of a sitemap: by itself, in a block, or parsed on demand."""
+"""A page of a sitemap: by itself, in a block, or parsed on demand; and the pages of a node."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 from enum import Enum, unique
+from itertools import compress, islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from usp._base.names import lazy_getattr
 from usp.objects.extension_values import (
@@ -18,11 +19,13 @@ from usp.objects.extension_values import (
     plain,
     shown,
 )
+from usp.objects.problem import Problem, how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from usp._base.reason import Reason
     from usp.objects.video import SitemapVideo
 else:
     __getattr__ = lazy_getattr(__name__)
@@ -93,6 +96,15 @@ def fields_from(priority: Decimal | None, *others: Any) -> PageFields:
     return PageFields(given, *others)
 
 
+def _read_only(get: Callable[[SitemapPage], Any], doc: str) -> Any:
+    return property(get, doc=doc)
+
+
+def _field(at: int, doc: str) -> Any:
+    """Return a property with a place in :class:`PageFields`, which are parsed on first access."""
+    return _read_only(lambda page: (page._fields or page._read())[at], doc)  # noqa: SLF001
+
+
 class SitemapPage:
     """A page as one sitemap declares it: its URL and its fields.
 
@@ -103,7 +115,37 @@ class SitemapPage:
 
     _fields: PageFields | None
     _sitemap_url: str
-    url: str = property(attrgetter("_url"), doc="The absolute URL of the page.")  # type: ignore[assignment]
+    url: str = _read_only(attrgetter("_url"), "The absolute URL of the page.")
+    priority: Decimal = _field(
+        0, "The priority among the pages of the site, from 0 to 1; 0.5 by default."
+    )
+    last_modified: datetime | None = _field(
+        1, "When the page last changed; naive if the sitemap has no UTC offset."
+    )
+    change_frequency: SitemapPageChangeFrequency | None = _field(
+        2, "How often the page changes, according to the sitemap; ``ALWAYS`` for an unknown word."
+    )
+    news_story: SitemapNewsStory | None = _field(
+        3, "The news story on the page, from the news extension or from a feed."
+    )
+    images: list[SitemapImage] | None = _field(
+        4, "The images on the page, or None if the sitemap lists none."
+    )
+    alternates: list[tuple[str, str]] | None = _field(
+        5, "The page in other languages, as ``(hreflang, href)``, or None if there are none."
+    )
+    videos: list[SitemapVideo] | None = _field(
+        6, "The videos on the page, or None if the sitemap lists none."
+    )
+    mobile: bool = _field(
+        7, "Whether the page is marked as made for feature phones (``mobile:mobile``)."
+    )
+    page_map: list[SitemapPageMapObject] | None = _field(
+        8, "The objects of the page's PageMap, or None if it has none."
+    )
+    resource: SitemapResource | None = _field(
+        9, "What ResourceSync says of the page: its last change, size, hashes and links."
+    )
 
     def __init__(
         self,
@@ -131,56 +173,6 @@ class SitemapPage:
 
     def _read(self) -> PageFields:
         raise NotImplementedError  # for pages that are parsed on demand
-
-    @property
-    def priority(self) -> Decimal:
-        """The priority among the pages of the site, from 0 to 1; 0.5 by default."""
-        return (self._fields or self._read())[0]
-
-    @property
-    def last_modified(self) -> datetime | None:
-        """When the page last changed; naive if the sitemap has no UTC offset."""
-        return (self._fields or self._read())[1]
-
-    @property
-    def change_frequency(self) -> SitemapPageChangeFrequency | None:
-        """How often the page changes, according to the sitemap; ``ALWAYS`` for an unknown word."""
-        return (self._fields or self._read())[2]
-
-    @property
-    def news_story(self) -> SitemapNewsStory | None:
-        """The news story on the page, from the news extension or from a feed."""
-        return (self._fields or self._read())[3]
-
-    @property
-    def images(self) -> list[SitemapImage] | None:
-        """The images on the page, or None if the sitemap lists none."""
-        return (self._fields or self._read())[4]
-
-    @property
-    def alternates(self) -> list[tuple[str, str]] | None:
-        """The page in other languages, as ``(hreflang, href)``, or None if there are none."""
-        return (self._fields or self._read())[5]
-
-    @property
-    def videos(self) -> list[SitemapVideo] | None:
-        """The videos on the page, or None if the sitemap lists none."""
-        return (self._fields or self._read())[6]
-
-    @property
-    def mobile(self) -> bool:
-        """Whether the page is marked as made for feature phones (``mobile:mobile``)."""
-        return (self._fields or self._read())[7]
-
-    @property
-    def page_map(self) -> list[SitemapPageMapObject] | None:
-        """The objects of the page's PageMap, or None if it has none."""
-        return (self._fields or self._read())[8]
-
-    @property
-    def resource(self) -> SitemapResource | None:
-        """What ResourceSync says of the page: its last change, size, hashes and links."""
-        return (self._fields or self._read())[9]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as a dictionary; rarer fields have a key only when they are set."""
@@ -331,3 +323,155 @@ _OURS = frozenset({SitemapPage, DeferredPage})
 def pages_with_fields(block: PageBlock) -> Iterator[SitemapPage]:
     """Return the pages of a block, all of their fields parsed; they do not keep the block."""
     return map(page_of, block.urls, block.rows())
+
+
+# Pages as nodes hold them: parsed on demand, or in blocks --------------------------------------------
+
+
+@runtime_checkable
+class PageSource(Protocol):
+    """Pages that are parsed on demand."""
+
+    def __iter__(self) -> Iterator[SitemapPage]:
+        """Parse the pages, from the first one."""
+        ...
+
+    def count(self) -> int:
+        """Return the number of pages, without keeping them."""
+        ...
+
+    def problems(self) -> list[Problem]:
+        """Parse the whole document and return its problems."""
+        ...
+
+
+class NodePages:
+    """The pages of a node, with all that nodes ask of them: of a list, or of a source.
+
+    Stored documents know more than a source has to.
+    """
+
+    def __init__(self, pages: Iterable[SitemapPage] | PageSource) -> None:
+        # Not by isinstance: from Python 3.12 on, that sees no attributes that are made when asked for.
+        self._pages: list[SitemapPage] | PageSource
+        self._pages = cast("PageSource", pages) if hasattr(pages, "problems") else list(pages)
+
+    @property
+    def given_count(self) -> int | None:
+        """How many pages were given as a list; None if they are parsed on demand."""
+        pages = getattr(self, "_pages", None)  # which stored documents do not have
+        return len(pages) if isinstance(pages, list) else None
+
+    @property
+    def damage(self) -> Reason | None:
+        """Why the pages could not be read to their end when that was last tried, if they could not."""
+        return None
+
+    def __iter__(self) -> Iterator[SitemapPage]:
+        """Return the pages, from the first one."""
+        return iter(self._pages)
+
+    def count(self) -> int:
+        """Return the number of pages, without keeping them."""
+        return len(self._pages) if isinstance(self._pages, list) else self._pages.count()
+
+    def blocks(self) -> Iterator[PageBlock]:
+        """Yield the pages in blocks."""
+        remaining = iter(self)
+        while some := list(islice(remaining, _BLOCK)):
+            yield PageList(some)
+
+    def steps(self) -> Iterator[PageBlock | None]:
+        """Yield the same blocks, and None after a step without pages."""
+        return self.blocks()
+
+    def examined(self) -> Iterator[PageBlock]:
+        """Yield the same blocks and check every field: then problems and page count are known."""
+        return self.blocks()
+
+    def problems(self, given_up: Callable[[], Reason | None] = lambda: None) -> list[Problem]:
+        """Return the problems of the document; a reason that ``given_up`` returns ends the reading."""
+        del given_up
+        return [] if isinstance(self._pages, list) else self._pages.problems()
+
+    def problem_count(self) -> int:
+        """Return the number of problems."""
+        return how_many(self.problems())
+
+    def removed(self) -> Iterator[SitemapPage]:
+        """Yield what the document says is removed."""
+        return iter(())
+
+    def same_document(self, other: object) -> bool:
+        """Return whether other pages are read from the same bytes in the same way, if that is known."""
+        del other
+        return False
+
+
+_BLOCK = 1000  # pages
+
+
+class PageList:
+    """A block of pages that exist already."""
+
+    __slots__ = ("_pages", "urls")
+
+    def __init__(self, pages: Sequence[SitemapPage]) -> None:
+        self._pages = pages
+        self.urls: Sequence[str] = [page.url for page in pages]
+
+    def pages(self) -> Sequence[SitemapPage]:
+        """Return the pages, in order."""
+        return self._pages
+
+    def texts(self) -> None:
+        """Return None: there are only rows."""
+
+    def rows(self) -> list[PageFields]:
+        """Return everything but the URL of each page."""
+        return rows_of(self._pages)
+
+
+def part_of(block: PageBlock, numbers: Sequence[int]) -> PageBlock:
+    """Return a block of some pages of another one, which is not kept for it."""
+    part: PageBlock | None = getattr(block, "part", lambda _: None)(numbers)
+    if part is not None:
+        return part
+    pages = list(block.pages())
+    return PageList([page_of(pages[at].url, fields_of(pages[at])) for at in numbers])
+
+
+class PickedPages:
+    """Some pages of a block."""
+
+    __slots__ = ("_block", "_keep", "urls")
+
+    def __init__(self, block: PageBlock, keep: list[bool]) -> None:
+        self._block = block
+        self._keep = keep
+        self.urls = list(compress(block.urls, keep))
+
+    def pages(self) -> Iterator[SitemapPage]:
+        """Return the pages, in order."""
+        return compress(self._block.pages(), self._keep)
+
+    def texts(self) -> Mapping[str, Sequence[str]] | None:
+        """Return the fields as columns, if the block has them."""
+        texts = self._block.texts()
+        if texts is None:
+            return None
+        return {name: list(compress(column, self._keep)) for name, column in texts.items()}
+
+    def entry_texts(self) -> list[str] | None:
+        """Return each entry as it is written, if the block knows."""
+        texts = getattr(self._block, "entry_texts", lambda: None)()
+        return None if texts is None else list(compress(texts, self._keep))
+
+    def part(self, numbers: Sequence[int]) -> PageBlock:
+        """Return a block of some of these pages."""
+        kept = [at for at, keep in enumerate(self._keep) if keep]
+        return part_of(self._block, [kept[at] for at in numbers])
+
+    def rows(self) -> list[PageFields]:
+        """Return everything but the URL of each page."""
+        return list(compress(self._block.rows(), self._keep))

@@ -40,8 +40,7 @@ from usp.objects.abstract_sitemap import (
     shows_facts,
     walk,
 )
-from usp.objects.page import SitemapPage
-from usp.objects.page_blocks import NodePages, PageSource
+from usp.objects.page import NodePages, PageSource, SitemapPage
 from usp.objects.problem import Failure, how_many
 
 if TYPE_CHECKING:
@@ -403,13 +402,6 @@ def page_steps(root: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlo
     for node in walk(root):
         if isinstance(node, AbstractPagesSitemap):
             yield from zip(repeat(node), node._pages.steps())  # noqa: SLF001
-
-
-def examined_blocks(
-    node: AbstractPagesSitemap,
-) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
-    """Yield the pages in blocks and check every field: then problems and page count are known."""
-    return zip(repeat(node), node._pages.examined())  # noqa: SLF001
 
 
 def problems_until(

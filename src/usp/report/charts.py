@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 MAX_MONTHS = 300  # beyond that many months, dates are counted by year
 MOST_NARROW = 12  # bars of a chart beside another one
-_ORDINARY_YEARS = ("1990", "2100")
 _TENTHS = 10
 _SLOWEST = "The slowest documents, in the order of their requests"
 
@@ -291,18 +290,11 @@ def _axis(months: Sequence[tuple[str, int]]) -> tuple[str, list[tuple[str, int]]
     if last - first >= MAX_MONTHS:
         years: Counter[str] = Counter()
         for month, count in months:
-            years[_year(month)] += count
+            years[month[:4]] += count
         return "year", list(years.items())
     known = dict(months)
     every = (f"{at // 12:04}-{at % 12 + 1:02}" for at in range(first, last + 1))
     return "month", [(month, known.get(month, 0)) for month in every]
-
-
-def _year(month: str) -> str:
-    first, last = _ORDINARY_YEARS
-    if month < first:
-        return f"before {first}"
-    return month[:4] if month < last else f"{last} or later"
 
 
 # Requests -------------------------------------------------------------------------------------------

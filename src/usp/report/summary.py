@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from usp._content import Content, PathSection, Spread, Tally
+from usp._content import Content, PathSection, Spread
 from usp.checks.verdicts import CheckList, Verdict, judge
-from usp.objects.problem import Failure, FailureCode
 from usp.objects.sitemap import AbstractPagesSitemap, AbstractSitemap, state_of
 from usp.report.charts import FetchedDocument, fetches_of
 from usp.report.markup import Addresses, shared_origin
@@ -28,6 +27,7 @@ from usp.report.problems import (
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from usp.objects.problem import Failure
     from usp.report.html_page import PageRows
 
 MAX_FAILURES = 200
@@ -91,7 +91,6 @@ class Summary:
     made: datetime
     totals: Totals
     sitemaps: list[SitemapRow]
-    kinds: Spread
     hosts: Spread
     sections: tuple[PathSection, ...]
     other_sections: int
@@ -112,7 +111,6 @@ class Summary:
     with_videos: int
     video_hosts: Spread
     failures: list[Failure]
-    failure_reasons: Spread
     checks: CheckList
     places: FindingPlaces
     verdict: Verdict
@@ -196,7 +194,6 @@ def summarise(
             probes=len(probes),
         ),
         sitemaps=rows,
-        kinds=Tally(row.kind for row in rows).top(),
         hosts=content.hosts.top(),
         sections=tuple(sections[:MAX_SECTIONS]),
         other_sections=sum(section.pages for section in sections[MAX_SECTIONS:]),
@@ -217,7 +214,6 @@ def summarise(
         with_videos=content.videos.pages,
         video_hosts=content.videos.names.top(),
         failures=failures[:MAX_FAILURES],
-        failure_reasons=Tally(_reasons(failures)).top(),
         checks=checks,
         places=places,
         verdict=judge(tree, checks),
@@ -226,16 +222,6 @@ def summarise(
         changes=None if before is None else changes_of(before, tree),
         history=() if history is None else history_of(tree, history, everything=all_problems),
     )
-
-
-def _reasons(failures: Sequence[Failure]) -> Iterator[str]:
-    """Yield the reason of each failure; those of one code share one, though their words may differ."""
-    reasons: dict[str, set[str]] = {}
-    for failure in failures:
-        reasons.setdefault(failure.code, set()).add(failure.brief)
-    for failure in failures:
-        alike = len(reasons[failure.code]) == 1 or failure.code is FailureCode.OTHER_FAILURE
-        yield failure.brief if alike else failure.code.message
 
 
 def _slowest(fetches: list[FetchedDocument]) -> list[FetchedDocument]:

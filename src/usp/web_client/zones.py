@@ -69,7 +69,6 @@ _HOST_NAME = re.compile(r"(?=.{1,253}\Z)(?!.*\.[0-9]+\Z)[\w-]{1,63}(\.[\w-]{1,63
 
 
 def _read(entry: str) -> _IPNetwork | str:
-    """Parse an entry of ``allow``."""
     text = entry.strip() if isinstance(entry, str) else ""
     try:
         return ipaddress.ip_network(text.strip("[]"))
@@ -84,7 +83,6 @@ def _read(entry: str) -> _IPNetwork | str:
 
 
 def _name(host: str) -> str:
-    """Return the name of a host in the form in which names are compared."""
     try:
         return read_host(host)
     except BadUrl:

@@ -11,19 +11,20 @@ import re
 from collections.abc import Callable
 from typing import ClassVar, cast
 
-from usp._base.date_words import unknown_zone
+from usp._base.dates import unknown_zone
 from usp._formats.abstract_parser import (
     MAX_PIECE,
     BlockText,
     ChildEntry,
     Entry,
+    Notes,
     PageBatch,
     PageEntry,
+    batch_of,
     pieces,
 )
-from usp._formats.batches import ParsedBatch
 from usp._formats.xml import scanner
-from usp._formats.xml.raw_entries import MAX_NAME, Notes, RawEntry
+from usp._formats.xml.raw_entries import MAX_NAME, RawEntry
 from usp._formats.xml.text_columns import without_sections
 from usp._formats.xml.tree_reader import DECLINE, IGNORE, LARGEST_TREE, FastPathDeclined, TreeReader
 from usp._formats.xml.xml_parser import XmlParser
@@ -246,7 +247,7 @@ class BlockParser(XmlParser):
                 raise FastPathDeclined
             return entries
         note = DECLINE.note if self.report_problems else None
-        batch = ParsedBatch(cast("list[PageEntry]", entries), note)
+        batch = batch_of(cast("list[PageEntry]", entries), note)
         if self.report_problems and self.dialect.is_too_long(batch.urls):
             raise FastPathDeclined
         return [batch]

@@ -1,15 +1,7 @@
 """Cutting: the URLs of a regular block are found by one ``findall`` and a count.
 
-A *block* is text that begins between entries and ends with the end of one. Most are written by
-programs, all entries alike: that is the :class:`EntryShape` of the block. Its pattern matches an entry
-from the end of the one before it to its own:
-
-    </url> <url> <loc> https://… </loc> no entry, no loc, nothing that hides a tag, before </url>
-
-If it matches after every end but the last one, then each match begins where the one before it ended,
-and nothing is left out. The same is done once more for the other fields of entries that have no others.
-
-Nothing is guessed: what is not certain is declined, and read in another way.
+``docs/reading.md`` says why that can be trusted. Nothing is guessed: what is not certain is
+declined, and read in another way.
 """
 
 from __future__ import annotations

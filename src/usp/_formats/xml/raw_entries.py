@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from usp._base.loc_urls import SCHEMES, absolute_url, begins_with_host, is_address
-from usp._base.urls import PORTS, origin_of, resolved
+from usp._base.urls import PORTS, joined, origin_of
 from usp._formats.xml.namespaces import MAX_URI, Name, Scope, Space
 from usp._formats.xml.references import attributes as read_attributes
 from usp._formats.xml.references import decode_text, without_blanks, without_forbidden
@@ -17,7 +17,7 @@ from usp.objects.problem import ProblemCode
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    from usp._formats.abstract_parser import Entry, Note
+    from usp._formats.abstract_parser import Entry, Note, Notes, Place
     from usp._formats.xml.xml_parser import XmlParser
 
 MAX_TEXT = 8 * 1024
@@ -35,9 +35,6 @@ _VALUES = frozenset(  # fields that are addresses, dates, numbers or words of th
     | {"thumbnail_loc", "content_loc", "player_loc", "expiration_date", "duration", "license"}
 )
 
-Place: TypeAlias = "tuple[int | None, int | None]"
-"""A line and a column; both count from 1."""
-
 Written: TypeAlias = "str | Element"
 """Attributes: the text in the tag after the name, or the element that has them."""
 
@@ -52,8 +49,7 @@ def given_in(written: Written, note: Note) -> Mapping[str, str]:
         return read_attributes(written, note) if written else {}
     given: dict[str, str] = {}
     for name, value in written.items():
-        # A prefix is declared as itself where trees are read.
-        given.setdefault(name.removeprefix("{").replace("}", ":").lower(), value)
+        given.setdefault(name.lower(), value)
     return given
 
 
@@ -61,24 +57,6 @@ def address_in(written: Written, note: Note) -> str | None:
     """Return the URL that a tag has as an attribute instead of its text."""
     given = given_in(written, note)
     return next((given[name] for name in _ADDRESS_ATTRIBUTES if given.get(name)), None)
-
-
-class Notes:
-    """Where the problems of entries go: nowhere, if they were not requested."""
-
-    def note(
-        self,
-        code: ProblemCode,
-        excerpt: str | None = None,
-        *,
-        at: Place | None = None,
-        lost: int = 0,
-    ) -> None:
-        """Note a problem at some place, or at the current tag."""
-
-    def base_in(self, entry: RawEntry) -> str | None:
-        """Return the base of URLs at the current tag of an entry."""
-        return entry.base
 
 
 def loc_text(text: str, written: Written, notes: Notes) -> str:
@@ -411,9 +389,9 @@ class Dialect:
 
     def joined_base(self, base: str | None, step: str) -> str | None:
         """Return the base inside an element that declares one; what cannot be a base is ignored."""
-        joined = resolved(base or "", step) or None
-        has_lost_host = joined and joined.partition(":")[0] in PORTS and not origin_of(joined)
-        return base if has_lost_host else joined
+        url = joined(base or "", step) or None
+        has_lost_host = url and url.partition(":")[0] in PORTS and not origin_of(url)
+        return base if has_lost_host else url
 
     def is_too_long(self, urls: Iterable[str]) -> bool:
         """Return whether there is a URL among others that is longer than allowed."""

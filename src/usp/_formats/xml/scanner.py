@@ -4,19 +4,9 @@ It splits text into start tags, end tags, text and CDATA and calls a handler for
 parser would; where a strict parser stops, it notes a problem and continues at the next tag. It expands
 no entities and opens nothing. For well-formed documents its results are exactly those of expat.
 
-These rules make it tolerant, and all but the last are impossible in well-formed XML:
-
-- a ``<`` that does not begin a tag, or whose tag does not end before the next ``<``, is text;
-- a quote that does not end before the next ``<`` is not a quote: the tag ends at its first ``>``;
-- an unterminated comment or CDATA section is text, and what follows is read as if it had not begun; an
-  unterminated processing instruction ends at its first ``>``, or before the next ``<``;
-- a CDATA section that has the end tag of its element inside ends there, if what the element has is an
-  address, a date or a number, or if another section begins before this one ends; one that begins with
-  another is that one, if both have their ends, or for such a value.
-
-Work grows linearly with the length of the document, whatever the damage: no character is searched twice
-for the same thing, and stretches that are tried at once are bounded. A document that is nothing but
-damage is abandoned: see :data:`MAX_DAMAGE`.
+Its rules are in ``docs/reading.md``. Work grows linearly with the length of the document, whatever the
+damage: no character is searched twice for the same thing, and stretches that are tried at once are
+bounded. A document that is nothing but damage is abandoned: see :data:`MAX_DAMAGE`.
 """
 
 from __future__ import annotations

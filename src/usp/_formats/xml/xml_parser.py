@@ -1,17 +1,13 @@
 """What all XML parsers share: the tags of the scanner become entries with fields.
 
-Entries are ``<url>``, ``<sitemap>``, ``<item>`` and ``<entry>``. Where tags do not match, three rules
-decide:
-
-- an end tag closes the nearest open element of its name and all inside; with none open it is ignored;
-- entries are not nested: a new one closes the last one;
-- fields are not nested: a new one closes the last one.
+Entries are ``<url>``, ``<sitemap>``, ``<item>`` and ``<entry>``. What happens where tags do not match
+is in ``docs/reading.md``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from xml.sax.saxutils import escape
 from zlib import crc32
 
@@ -21,7 +17,7 @@ from usp._formats.abstract_parser import (
     Entry,
     FormatParser,
     PageEntry,
-    ReadOptions,
+    Place,
     ignore,
 )
 from usp._formats.xml.namespaces import Name, Scope, Space
@@ -32,9 +28,7 @@ from usp._formats.xml.raw_entries import (
     Dialect,
     ElementRole,
     Meaning,
-    Notes,
     OpenField,
-    Place,
     RawEntry,
 )
 from usp._formats.xml.references import attributes as read_attributes
@@ -65,7 +59,7 @@ def kept(name: str) -> str:
     return f"{name[:MAX_NAME]}…{crc32(name.encode('utf-8', 'surrogatepass')):x}"
 
 
-class XmlParser(TokenHandler, Notes, FormatParser):
+class XmlParser(TokenHandler, FormatParser):
     """Turns the tokens of the scanner into entries; those that are complete are in ``_done``.
 
     What elements are is said by tables of names: those of the concrete parsers.
@@ -107,17 +101,14 @@ class XmlParser(TokenHandler, Notes, FormatParser):
 
     def __init__(
         self,
-        url: str | None = None,
-        problems: Problems | None = None,
-        options: ReadOptions = ReadOptions(),  # noqa: B008 - a value
+        *given: Any,
         scanner: Scanner | None = None,
-        *,
         case_insensitive: bool = False,
         root: XmlParser | None = None,
         skipped: str = "",
     ) -> None:
         """Begin a document, or below the ``root`` of another one, with the text up to there."""
-        super().__init__(url, problems, options)
+        super().__init__(*given)
         self.fast = self.fast and not case_insensitive
         self.case_insensitive = case_insensitive  # whether names are written in capitals
         self.scanner = scanner or Scanner(self, self.problems, skipped)
@@ -126,7 +117,7 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         self._stack: list[str] = []  # the names of open elements,
         self._scopes: list[Scope | None] = []  # and the scope outside of each, if it was needed
         # The depth of elements, and the URL against which relative ones are resolved from there on.
-        self._bases: list[tuple[int, str | None]] = [(-1, url)]
+        self._bases: list[tuple[int, str | None]] = [(-1, self.url)]
         self._too_deep: dict[str, int] = {}  # elements beyond the greatest depth, counted
         self._noted_strays: set[str] = set()  # strays that were spoken of
         self._done: list[Entry] = []
@@ -235,17 +226,10 @@ class XmlParser(TokenHandler, Notes, FormatParser):
         """The name of the root element, without a prefix."""
         return self._root.local if self._root else ""
 
-    def note(
-        self,
-        code: ProblemCode,
-        excerpt: str | None = None,
-        *,
-        at: Place | None = None,
-        lost: int = 0,
-    ) -> None:
-        """Note a problem at some place, or at the current tag."""
-        line, column = at or self.scanner.place
-        self.problems.add(code, line, excerpt, lost, column=column)
+    @property
+    def place(self) -> Place:
+        """Where the current tag is."""
+        return self.scanner.place
 
     def base_in(self, entry: RawEntry) -> str | None:
         """Return the base at the current tag of an entry, which may declare one itself."""

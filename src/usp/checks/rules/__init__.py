@@ -11,7 +11,6 @@ from usp.checks.finding import Severity
 from usp.checks.registry import DECLARED, USUAL, Rule, RuleScope, add, sources_of
 from usp.checks.rules import (  # noqa: F401 - they declare the rules
     sm1_discovery,
-    sm1_robots,
     sm2_transport,
     sm3_document,
     sm4_mistakes,

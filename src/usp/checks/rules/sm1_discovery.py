@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from usp._base.urls import host_of, is_http_url, urljoin
@@ -108,11 +110,7 @@ def blocked_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
         yield Hit(f"robots.txt disallows this sitemap for {whom}")
     for at, whom in robots.disallowed([child.loc for child in sitemap.children]).items():
         child = sitemap.children[at]
-        yield Hit(
-            f"robots.txt disallows the sitemap {child.loc} for {whom}",
-            line=child.line,
-            column=child.column,
-        )
+        yield Hit(f"robots.txt disallows the sitemap {child.loc} for {whom}", place=child.place)
 
 
 @sitemap_rule("SM105", Severity.WARNING)
@@ -205,11 +203,7 @@ def relative_sitemap(sitemap: CheckedSitemap) -> Iterator[Hit]:
         written = (child.written or "").strip()
         is_whole = not written or "://" in written or is_http_url(written)
         if not is_whole and child.line not in schemeless:
-            yield Hit(
-                f"the URL of a sitemap is relative: {written!r}",
-                line=child.line,
-                column=child.column,
-            )
+            yield Hit(f"the URL of a sitemap is relative: {written!r}", place=child.place)
 
 
 @sitemap_rule("SM109", Severity.INFO)
@@ -235,9 +229,7 @@ def sitemap_declared_twice(sitemap: CheckedSitemap) -> Iterator[Hit]:
         first = firsts.setdefault(normal_url(child.loc), child)
         if first is not child:
             before = "" if first.line is None else f", first in line {first.line}"
-            yield Hit(
-                f"{child.loc} is declared twice{before}", line=child.line, column=child.column
-            )
+            yield Hit(f"{child.loc} is declared twice{before}", place=child.place)
 
 
 @site_rule("SM110", Severity.INFO)
@@ -251,10 +243,7 @@ def sitemap_in_several_places(site: Site) -> Iterator[Hit]:
         --- /index.xml (declared)
         <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
         --- /teas.xml (declared)
-    Good:
-        --- /index.xml (declared)
-        <sitemap><loc>https://example.org/teas.xml</loc></sitemap>
-        --- /teas.xml
+    Good: with s.xml instead of s.xml (declared)
     Fix: Declare it in one place: in the index if there is one, and only the index in robots.txt.
     """
     places: dict[str, dict[str, None]] = defaultdict(dict)
@@ -276,7 +265,7 @@ def redirected_sitemap(site: Site) -> Iterator[Hit]:
 
     Each fetch takes one more request, and a redirect is one more thing that breaks without notice. For
     search engines the sitemap is at the second URL, whose host and path decide which pages it may list.
-    Source: https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed protocol#location
+    Source: bing:Sitemaps-3b5cf6ed protocol#location
     Bad:
         --- /old.xml -> /sitemap.xml (declared)
         --- /sitemap.xml
@@ -300,8 +289,7 @@ def soft_404() -> None:
 
     The sitemap does not exist, but the server does not say so: search engines fetch the page again and
     again, and report a sitemap that cannot be read.
-    Source: rfc9110#section-15.5.5
-        google:crawling-indexing/http-network-errors#soft-404-errors support:7451001
+    Source: rfc9110#section-15.5.5 google:crawling-indexing/http-network-errors#soft-404-errors support:7451001
     Bad:
         --- /sitemap.xml (declared)
         Content-Type: text/html
@@ -344,11 +332,7 @@ def sitemap_on_other_host(sitemap: CheckedSitemap) -> Iterator[Hit]:
         if host in own or (host == proven and child.loc in declared):
             continue
         if not ((origin := origin_at(child.loc)) and sitemap.is_declared_by(origin, child.loc)):
-            yield Hit(
-                f"the index lists a sitemap on another host: {child.loc}",
-                line=child.line,
-                column=child.column,
-            )
+            yield Hit(f"the index lists a sitemap on another host: {child.loc}", place=child.place)
 
 
 @sitemap_rule("SM117", Severity.WARNING)
@@ -381,8 +365,7 @@ def sitemap_above_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
         if host_of(child.loc) == host_of(sitemap.url) and not path.startswith(folders):
             yield Hit(
                 f"{child.loc} is not below {folders[0]}, the folder of its index",
-                line=child.line,
-                column=child.column,
+                place=child.place,
             )
 
 
@@ -410,8 +393,7 @@ def only_named_robots(site: Site) -> Iterator[Hit]:
 
     Often this is intended: Googlebot and Bingbot are named, and everyone else is kept out. But then other
     search engines, previews of links and tools such as this one may fetch nothing, either.
-    Source: rfc9309#section-2.2.1
-        google:crawling-indexing/robots/robots_txt#order-of-precedence-for-user-agents
+    Source: rfc9309#section-2.2.1 google:crawling-indexing/robots/robots_txt#order-of-precedence-for-user-agents
     Bad:
         --- /robots.txt
         User-agent: *
@@ -440,7 +422,7 @@ def only_named_robots(site: Site) -> Iterator[Hit]:
         message = (
             f"robots.txt disallows everything for all robots that it does not name, not for {whom}"
         )
-        yield Hit(message, sitemap=read.url, line=line)
+        yield Hit(message, sitemap=read.url, place=(line, None))
 
 
 # Beside an earlier state ---------------------------------------------------------------------------
@@ -457,8 +439,7 @@ def mass_removal(site: Site) -> Iterator[Hit]:
     Mostly something went wrong when the sitemaps were written: search engines take pages that vanish
     from sitemaps for less important, and forget them sooner. News and feeds do not count. This rule is
     asked with ``--compare``.
-    Source: google:crawling-indexing/sitemaps/build-sitemap
-        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+    Source: google:crawling-indexing/sitemaps/build-sitemap bing:Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/{n}</loc></url> (x 10)
@@ -483,8 +464,7 @@ def shrunken_sitemap(site: Site) -> Iterator[Hit]:
 
     A query that fails, or a limit, leaves a sitemap that looks sound. This rule is asked with
     ``--compare``, if there are several sitemaps; news and feeds do not count.
-    Source: google:crawling-indexing/sitemaps/build-sitemap
-        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+    Source: google:crawling-indexing/sitemaps/build-sitemap bing:Sitemaps-3b5cf6ed
     Bad:
         --- ./blog.xml
         <url><loc>https://tea.example/blog/{n}</loc></url> (x 5)
@@ -508,3 +488,101 @@ def shrunken_sitemap(site: Site) -> Iterator[Hit]:
         size = then.sizes[url]
         if size >= _FEW and lost >= _MOST_GONE * size:
             yield Hit(f"{lost:,} of its {size:,} pages are gone{then.started}", sitemap=url)
+
+
+# Lines of robots.txt --------------------------------------------------------------------------------
+
+_TEST_HOST = re.compile(
+    r"localhost|(?:127|10|192\.168)\.[\d.]+|.+\.(?:test|local|localhost|internal)"
+    r"|(?:.+[.-])?(?:dev|develop|development|local|preprod|preview|qa|stage|staging|stg|test|testing|uat)"
+    r"[0-9]?[.-].+|.+\.(?:herokuapp\.com|netlify\.app|pages\.dev|vercel\.app|wpengine\.com)",
+    re.DOTALL,  # or many places would be tried for a host with a line break
+)
+
+
+@sitemap_rule("SM116", Severity.ERROR)
+def sitemap_of_test_website(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """The robots.txt of a website declares a sitemap of a test website.
+
+    A host that is called staging, dev or localhost, or that belongs to a preview of a deployment, is
+    mostly closed to search engines, and if it is not, they list pages of the test website. It happens
+    when robots.txt is copied with everything else.
+    Source: protocol#submit_robots protocol#sitemaps_cross_submits
+    Bad:
+        --- /robots.txt
+        Sitemap: https://staging.example.org/sitemap.xml
+        --- https://staging.example.org/sitemap.xml
+        <url><loc>https://example.org/tea</loc></url>
+    Fix: Declare the sitemap of this website, with its own host.
+    """
+    own = [bool(_TEST_HOST.fullmatch(url.host)) for url in sitemap.urls]
+    for child in sitemap.children if sitemap.is_robots and own and not any(own) else ():
+        if (url := origin_at(child.loc)) and _TEST_HOST.fullmatch(url.host):
+            yield Hit(f"the sitemap of a test website is declared: {child.loc}", place=child.place)
+
+
+_LINE = re.compile(r"[ \t\ufeff]*+([A-Za-z][\w-]*+(?: [A-Za-z]++)?)[ \t]*+:[ \t]*+([^#\s]*+)")
+_AGENT = re.compile(r"user[ -]?agent")
+_SITEMAP = re.compile(r"site[ -]?maps?(?: https?)?")
+_LIKELY = ("user-agent", "disallow", "allow", "sitemap", "crawl-delay")
+_DROPPED = ("noindex", "nofollow")
+_MOST_LINES = 20
+
+
+@sitemap_rule("SM118", Severity.WARNING)
+def robots_line_ignored(sitemap: CheckedSitemap) -> Iterator[Hit]:
+    """A line of robots.txt means nothing to robots, although it looks as if it did.
+
+    The name is misspelt, a path begins neither with / nor with *, no User-agent is named before it, or a
+    Sitemap line has more than a colon and the URL. Robots, or some of them, pass over such a line, and
+    fetch what it was to keep them from. Noindex was never in the standard, and Google has stopped reading it.
+    Source: rfc9309#section-2.2 google:crawling-indexing/robots/robots_txt blog:2019/07/a-note-on-unsupported-rules-in-robotstxt
+    Bad:
+        --- /robots.txt
+        User-agent: *
+        Disallow: tea/
+        Dissallow: /cups/
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/coffee</loc></url>
+    Good:
+        --- /robots.txt
+        User-agent: *
+        Disallow: /tea/
+        Disallow: *?print=
+        Sitemap: https://example.org/sitemap.xml
+        --- /sitemap.xml
+        <url><loc>https://example.org/coffee</loc></url>
+    Fix: Write User-agent, Disallow or Allow, and paths from the root: Disallow: /tea/
+    """
+    robots = sitemap.site.robots
+    if not sitemap.is_robots or robots.is_something_else:
+        return
+    is_named, found = False, 0
+    for number, line in enumerate(robots.text.split("\n"), 1):
+        given = _LINE.match(line)
+        if given is None or found == _MOST_LINES:
+            continue
+        name, value = given[1].lower(), given[2]
+        is_named = is_named or bool(_AGENT.fullmatch(name))
+        if message := _wrong_with(name, value, is_named=is_named):
+            found += 1
+            yield Hit(f"{message}: {line.strip()[:80]!r}", place=(number, given.start(1) + 1))
+
+
+def _wrong_with(name: str, value: str, *, is_named: bool) -> str:
+    """Return why a line means nothing; empty if it does."""
+    if name in ("allow", "disallow"):
+        if not is_named:
+            return "no User-agent is named before this line"
+        return "" if value[:1] in ("", "/", "*") else "a path begins with / or with *"
+    if name in _DROPPED:
+        return f"search engines do not read {name}"
+    # "Sitemap https://…" has its colon in the URL.
+    is_map = bool(_SITEMAP.fullmatch(name))
+    if is_map and value and (name != "sitemap" or value[0] in "<\"'["):
+        return "not all robots find the sitemap: write Sitemap, a colon, and the URL alone"
+    if is_map or name in _LIKELY or _AGENT.fullmatch(name):
+        return ""
+    meant = get_close_matches(name, _LIKELY, 1, 0.8)
+    return f"{name} is not known; did you mean {meant[0].capitalize()}?" if meant else ""

@@ -68,8 +68,7 @@ def wrong_extension_namespace(sitemap: CheckedSitemap) -> Iterator[Hit]:
 
     Search engines know these elements by their namespace, not by their prefix. With another one they are
     ignored.
-    Source: w3:xml-names/#NSNameComparison google:crawling-indexing/sitemaps/combine-sitemap-extensions
-        google:specialty/international/localized-versions#sitemap
+    Source: w3:xml-names/#NSNameComparison google:crawling-indexing/sitemaps/combine-sitemap-extensions google:specialty/international/localized-versions#sitemap
     Bad:
         <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
           xmlns:image="http://www.google.com/schemas/sitemap-images/1.1">
@@ -143,10 +142,7 @@ def _at_first(sitemap: CheckedSitemap, found: Iterable[tuple[str, str]]) -> Iter
     some = list(islice(found, MOST))
     places = sitemap.places_of(written for written, _ in some)
     for written, message in some:
-        if place := places.get(written):
-            yield Hit(message, line=place.line, column=place.column)
-        else:
-            yield Hit(message)
+        yield Hit(message, place=places.get(written, (None, None)))
 
 
 _ROOTS = frozenset({"urlset", "sitemapindex"})
@@ -289,7 +285,7 @@ def not_well_formed(sitemap: CheckedSitemap) -> Iterator[Hit]:
     if error is None or (error.code == _UNBOUND and undeclared_prefixes(markup)):
         return
     message = f"an XML parser stops here: {str(error).partition(':')[0]}"
-    yield Hit(message, line=error.lineno, column=error.offset + 1)
+    yield Hit(message, place=(error.lineno, error.offset + 1))
 
 
 def _first_error(texts: Iterable[str], *, final: bool) -> ExpatError | None:

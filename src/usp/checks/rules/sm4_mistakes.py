@@ -15,9 +15,10 @@ from usp._base.urls import are_related, quote
 from usp.checks.finding import Hit, Severity
 from usp.checks.page_urls import TEMPLATE, beginning, is_local_host, is_placeholder, origin_at
 from usp.checks.registry import block_rule, site_rule
+from usp.objects.problem import ProblemCode
 
 if TYPE_CHECKING:
-    from usp.checks.context import Site
+    from usp.checks.context import CheckedSitemap, Site
     from usp.checks.page_columns import PageColumns
 
 _SESSION = re.compile(
@@ -78,7 +79,7 @@ def mistaken_url(block: PageColumns) -> Iterator[Hit]:
             yield Hit(f"{found[0]!r} was escaped twice", at)
     given = block.examined.written or block.urls
     for parts, pattern in _MISTAKES.items():
-        is_said = "\ufffd" in parts and block.sitemap.has_bad_bytes  # once, of the document
+        is_said = "\ufffd" in parts and _has_bad_bytes(block.sitemap)  # once, of the document
         for at, found in block.found(pattern, *parts):
             # After "?" anything goes, and that a URL is relative is said by another rule.
             is_path = parts != ("/",) or "?" not in block.urls[at][: found.start()]
@@ -91,6 +92,11 @@ def mistaken_url(block: PageColumns) -> Iterator[Hit]:
             if url.startswith(twice):
                 yield Hit("the URL has its host twice, as if one were a folder", at)
     yield from _mistakes_in_links(block)
+
+
+def _has_bad_bytes(sitemap: CheckedSitemap) -> bool:
+    found = () if sitemap.examination is None else sitemap.examination.problems
+    return any(one.code is ProblemCode.BAD_BYTES for one in found)
 
 
 def _mistakes_in_links(block: PageColumns) -> Iterator[Hit]:
@@ -250,8 +256,7 @@ def not_for_search(block: PageColumns) -> Iterator[Hit]:
     Search engines spend time on such pages that others would need, and mostly leave them out of their
     results. The same goes for error pages and examples of an installation, and for other forms of pages:
     feeds, AMP, versions for printing.
-    Source: google:crawling-indexing/url-structure
-        https://developers.google.com/search/docs/crawling-indexing/crawling-managing-faceted-navigation
+    Source: google:crawling-indexing/url-structure google:crawling-indexing/crawling-managing-faceted-navigation
     Bad:
         <url><loc>https://example.org/cart/</loc></url>
         <url><loc>https://example.org/teas?sort=price</loc></url>
@@ -325,12 +330,11 @@ def placeholder_host(site: Site) -> Iterator[Hit]:
     if site.home is not None or site.start_url is not None:
         return
     is_built = site.built.is_built
-    for (url, host), (first, count) in site.built.placeholders.items():
-        if is_placeholder(host, built=is_built):
-            pages = counted(count, "page is", "pages are")
-            place = first.place.line, first.place.column, url
-            yield Hit(f"{pages} listed on {host.site}", None, first.url, *place)
     for sitemap in site.sitemaps:
+        for one in sitemap.origins.counts.values():
+            if is_placeholder(one.origin, built=is_built):
+                said = f"{counted(one.pages, 'page is', 'pages are')} listed on {one.origin.site}"
+                yield Hit(said, None, one.url, one.place, sitemap.url)
         reported = set()
         for child in sitemap.children:
             origin = origin_at(beginning(child.loc))
@@ -341,7 +345,7 @@ def placeholder_host(site: Site) -> Iterator[Hit]:
             ):
                 reported.add(origin)
                 message = f"sitemaps are declared on {origin.site}: {child.loc}"
-                yield Hit(message, line=child.line, column=child.column, sitemap=sitemap.url)
+                yield Hit(message, place=child.place, sitemap=sitemap.url)
 
 
 _STAGING = re.compile(r"(?:.+[.-])?(?:preprod|staging|stg|uat)[0-9]?[.-]")

@@ -254,11 +254,7 @@ def mixed_schemes(sitemap: CheckedSitemap) -> Iterator[Hit]:
     for child in sitemap.children if (sitemap.is_index or sitemap.is_robots) and own else ():
         url = None if child.loc in redirected else origin_at(child.loc)
         if url and url.scheme not in own and bare(url) in sitemap.hosts:
-            yield Hit(
-                f"the sitemap {child.loc} is listed with {url.scheme}",
-                line=child.line,
-                column=child.column,
-            )
+            yield Hit(f"the sitemap {child.loc} is listed with {url.scheme}", place=child.place)
     for scheme, count, pages in _odd_ones(sitemap, "scheme"):
         other = "https" if scheme == "http" else "http"
         yield _hit(f"{pages} with {scheme} rather than {other}", count)
@@ -311,7 +307,7 @@ def _odd_ones(sitemap: CheckedSitemap, part: str) -> Iterator[tuple[str, OriginC
 
 
 def _hit(message: str, count: OriginCount) -> Hit:
-    return Hit(message, page=count.url, line=count.place.line, column=count.place.column)
+    return Hit(message, page=count.url, place=count.place)
 
 
 @block_rule("SM409", Severity.WARNING, "seen_pages")

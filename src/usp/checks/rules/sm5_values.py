@@ -46,8 +46,7 @@ def same_lastmod(site: Site) -> Iterator[Hit]:
     the date to choose what to fetch again; one that is the same everywhere says nothing, and they
     ignore it. Sitemaps with 20 dates or more are looked at. Days without a time may be the same in a
     sitemap for one day, so they must be the same in all sitemaps, and news may be of one day.
-    Source: google:crawling-indexing/sitemaps/build-sitemap
-        https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
+    Source: google:crawling-indexing/sitemaps/build-sitemap https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
     Bad: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06T07:08:09.1{n}Z</lastmod></url> (x 20)
     Good: <url><loc>https://example.org/{n}</loc><lastmod>2024-05-06</lastmod></url> (x 19)
     Fix: Write when each page itself last changed, or leave the date out.
@@ -95,9 +94,8 @@ def newer_than_index(sitemap: CheckedSitemap) -> Iterator[Hit]:
     length = _LENGTHS.get(precision_of_text(claim.lastmod or "") or "", timedelta())
     if newest - begins > length + TOLERANCE:
         said = f"changed on {newest:%Y-%m-%d}, the sitemap on {claim.lastmod!r}"
-        line, column = claim.dated_at
         message = f"a page of {sitemap.url} {said}"
-        yield Hit(message, line=line, column=column, sitemap=index.url)
+        yield Hit(message, place=claim.dated_at, sitemap=index.url)
 
 
 @sitemap_rule("SM504", Severity.WARNING)
@@ -116,10 +114,7 @@ def index_lastmod_format(sitemap: CheckedSitemap) -> Iterator[Hit]:
     for child in sitemap.children if sitemap.is_index else ():
         text = (child.lastmod or "").strip()
         if text and (not is_well_written(text) or moment_of(text) is None):
-            line, column = child.dated_at
-            yield Hit(
-                f"the lastmod of {child.loc} is not a date: {text!r}", line=line, column=column
-            )
+            yield Hit(f"the lastmod of {child.loc} is not a date: {text!r}", place=child.dated_at)
 
 
 @sitemap_rule("SM505", Severity.WARNING)
@@ -140,8 +135,7 @@ def index_lastmod_in_future(sitemap: CheckedSitemap) -> Iterator[Hit]:
         text = (child.lastmod or "").strip()
         date = moment_of(text)
         if date is not None and date > sitemap.now + TOLERANCE:
-            line, column = child.dated_at
-            yield Hit(f"{child.loc} changes in the future: {text!r}", line=line, column=column)
+            yield Hit(f"{child.loc} changes in the future: {text!r}", place=child.dated_at)
 
 
 @sitemap_rule("SM506", Severity.INFO)
@@ -151,8 +145,7 @@ def same_value_everywhere(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Both help to choose what to fetch first; a value that all pages have does not. The priority 0.5 is
     the default: the sitemap says the same without it. Google ignores both altogether. Sitemaps with 20
     pages or more are looked at.
-    Source: protocol#changefreqdef protocol#prioritydef
-        google:crawling-indexing/sitemaps/build-sitemap
+    Source: protocol#changefreqdef protocol#prioritydef google:crawling-indexing/sitemaps/build-sitemap
     Bad: <url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq></url> (x 20)
     Good:
         <url><loc>https://example.org/{n}</loc><changefreq>daily</changefreq></url> (x 19)
@@ -316,8 +309,7 @@ def redated_pages(site: Site) -> Iterator[Hit]:
 
     The date is that of the build or the request, not that of the content. Google uses lastmod only if it
     is consistently right. This rule is asked with ``--compare``.
-    Source: google:crawling-indexing/sitemaps/build-sitemap
-        https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
+    Source: google:crawling-indexing/sitemaps/build-sitemap https://blogs.bing.com/webmaster/february-2023/The-Importance-of-Setting-the-lastmod-Tag-in-Your-Sitemap
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/{n}</loc><lastmod>2025-02-0{n}</lastmod></url> (x 10)

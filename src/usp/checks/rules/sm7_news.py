@@ -203,8 +203,7 @@ def page_among_news(sitemap: CheckedSitemap) -> Iterator[Hit]:
     Bad:
         <url><loc>https://example.org/about</loc></url>
         <url><loc>https://example.org/{n}</loc><news:news><news:publication><news:name>The Tea Times</news:name><news:language>en</news:language></news:publication><news:publication_date>{now-1h}</news:publication_date><news:title>Tea {n}</news:title></news:news></url> (x 3)
-    Good:
-        <url><loc>https://example.org/{n}</loc><news:news><news:publication><news:name>The Tea Times</news:name><news:language>en</news:language></news:publication><news:publication_date>{now-1h}</news:publication_date><news:title>Tea {n}</news:title></news:news></url> (x 3)
+    Good: without /about
     Fix: Add <news:news> to the page, or list it in another sitemap.
     """
     others = sitemap.pages - sitemap.stories

@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 MAX_IMAGES = 1000
 
 
-def _can_be_fetched(url: str) -> bool:
-    """Return whether a URL is one of HTTP; there is another rule about blanks in it."""
-    return is_http_url(url) or is_http_url("%20".join(url.split()))
-
-
 @block_rule("SM801", Severity.ERROR)
 def too_many_images(block: PageColumns) -> Iterator[Hit]:
     """A page has more than 1,000 images.
@@ -66,19 +61,23 @@ def bad_image_url(block: PageColumns) -> Iterator[Hit]:
     Good: <image:image><image:loc>https://images.example.net/tea.png</image:loc></image:image>
     Fix: Write the absolute URL of the image file.
     """
-    relative = block.relative("image", "loc") if block.images else {}
-    for at, written in sorted(relative):
-        yield Hit(
-            f"the URL of an image is relative: {written[:80]!r}", at, element="loc", text=written
-        )
-    for at, image in ((at, image) for at, images in block.images for image in images):
-        if not _can_be_fetched(image.loc) and (at, image.loc) not in relative:
-            yield Hit(
-                f"the URL of an image is not an HTTP URL: {image.loc[:80]!r}",
-                at,
-                element="loc",
-                text=image.loc,
-            )
+    for at, name, url, what in _unfetchable(block, "image") if block.images else ():
+        said = f"the URL of an image is {what}: {url[:80]!r}"
+        yield Hit(said, at, element=name, text=url)
+
+
+def _unfetchable(block: PageColumns, prefix: str) -> Iterator[tuple[int, str, str, str]]:
+    """Yield the URLs of images, or of videos, that are relative or not of HTTP, and which of the two."""
+    names = ["loc"] if prefix == "image" else VIDEO_ELEMENTS
+    relative = block.relative(prefix, *names)
+    for (at, written), name in sorted(relative.items()):
+        yield at, name, written, "relative"
+    for at, name, url in block.media:
+        is_file = name == "content_loc" and url.startswith("ftp://")
+        is_known = name not in names or is_file or (at, url) in relative
+        # There is another rule about blanks.
+        if not (is_known or is_http_url(url) or is_http_url("%20".join(url.split()))):
+            yield at, name, url, "not an HTTP URL"
 
 
 _NO_IMAGE = re.compile(
@@ -151,16 +150,13 @@ def deprecated_image_field(block: PageColumns) -> Iterator[Hit]:
 
     Google has dropped <image:caption>, <image:geo_location>, <image:title> and <image:license>. They do
     no harm, but make the sitemap larger.
-    Source: https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions
+    Source: blog:2022/05/spring-cleaning-sitemap-extensions
     Bad:
         <image:image>
           <image:loc>https://example.org/tea.png</image:loc>
           <image:caption>A cup of tea</image:caption>
         </image:image>
-    Good:
-        <image:image>
-          <image:loc>https://example.org/tea.png</image:loc>
-        </image:image>
+    Good: without image:caption
     Fix: Remove the fields; describe images in the page itself, as alt texts and structured data.
     """
     fields = ("caption", "geo_location", "license", "title")
@@ -271,18 +267,9 @@ def bad_video_url(block: PageColumns) -> Iterator[Hit]:
     Good: <video:content_loc>https://cdn.example.net/tea.mp4</video:content_loc>
     Fix: Write the absolute URL of the file.
     """
-    relative = block.relative("video", *VIDEO_ELEMENTS) if block.videos else {}
-    for (at, written), name in sorted(relative.items()):
-        message = f"a URL of the video is relative: {written[:80]!r}"
-        yield Hit(message, at, element=name, text=written)
-    for number, video in block.videos:
-        for name in VIDEO_ELEMENTS:
-            url = getattr(video, name)
-            is_file = name == "content_loc" and url and url.startswith("ftp://")
-            is_known = is_file or (number[0], url) in relative
-            if url and not is_known and not _can_be_fetched(url):
-                said = f"<video:{name}> is not an HTTP URL: {url[:80]!r}"
-                yield Hit(said, number, element=name, text=url)
+    for at, name, url, what in _unfetchable(block, "video") if block.videos else ():
+        said = "a URL of the video" if what == "relative" else f"<video:{name}>"
+        yield Hit(f"{said} is {what}: {url[:80]!r}", at, element=name, text=url)
 
 
 _WEB_PAGE = re.compile(
@@ -426,7 +413,7 @@ def deprecated_video_field(block: PageColumns) -> Iterator[Hit]:
 
     Google has dropped <video:category>, <video:gallery_loc>, <video:price>, <video:tvshow> and the
     attributes autoplay and allow_embed of <video:player_loc>. They do no harm, but make the sitemap larger.
-    Source: https://developers.google.com/search/blog/2022/05/spring-cleaning-sitemap-extensions
+    Source: blog:2022/05/spring-cleaning-sitemap-extensions
     Bad: <video:category>Drinks</video:category>
     Good: <video:tag>Drinks</video:tag>
     Fix: Remove the fields.
@@ -485,16 +472,10 @@ _YES_OR_NO = ("family_friendly", "live", "requires_subscription")
 
 
 def _odd_values(video: SitemapVideo, page: str) -> Iterator[tuple[str, str]]:
-    odd = [
-        ("restriction", one, "a country")
-        for one in video.restriction
-        if one.upper() not in COUNTRIES
-    ]
-    odd += [
-        ("platform", one, "a platform") for one in video.platform if one.lower() not in _PLATFORMS
-    ]
-    for name, one, what in odd:
-        yield name, f"{one!r} is not {what}"
+    odd = [one for one in video.restriction if one.upper() not in COUNTRIES]
+    yield from (("restriction", f"{one!r} is not a country") for one in odd)
+    odd = [one for one in video.platform if one.lower() not in _PLATFORMS]
+    yield from (("platform", f"{one!r} is not a platform") for one in odd)
     if (video.view_count or 0) < 0:
         yield "view_count", f"the view_count is {video.view_count}"
     uploader, host = video.uploader or "", host_of(video.uploader_info or "")
@@ -502,7 +483,7 @@ def _odd_values(video: SitemapVideo, page: str) -> Iterator[tuple[str, str]]:
         yield "uploader", f"the name of the uploader has {len(uploader):,} characters"
     if host and not are_related(host, host_of(page)):
         yield "uploader", f"the page of the uploader is on another host: {host}"
-    if video.uploader_info and not _can_be_fetched(video.uploader_info):
+    if video.uploader_info and not is_http_url("%20".join(video.uploader_info.split())):
         yield "uploader", f"the page of the uploader is no HTTP URL: {video.uploader_info[:80]!r}"
     if wrong := mistake_in_text(video.title or ""):
         yield "title", f"{wrong!r} is in the title of the video"

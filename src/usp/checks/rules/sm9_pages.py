@@ -80,8 +80,7 @@ def page_noindex(page: FetchedPage) -> Iterator[Hit]:
 
     The sitemap offers the page, and the page says noindex, or unavailable_after and a date that is over,
     in its head or in the header X-Robots-Tag. One of the two is a mistake. Pages are fetched only with ``--fetch-pages``.
-    Source: https://www.bing.com/webmasters/help/which-robots-metatags-does-bing-support-5198d240
-        google:crawling-indexing/block-indexing
+    Source: bing:which-robots-metatags-does-bing-support-5198d240 google:crawling-indexing/block-indexing
     Bad:
         <url><loc>https://example.org/tea</loc></url>
         --- /tea
@@ -188,20 +187,11 @@ def hreflang_contradiction(page: FetchedPage) -> Iterator[Hit]:
     which one is right, and may ignore both. Pages are fetched only with ``--fetch-pages``.
     Source: google:specialty/international/localized-versions
     Bad:
-        <url>
-          <loc>https://example.org/en</loc>
-          <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
-          <xhtml:link rel="alternate" hreflang="de" href="https://example.org/de"/>
-        </url>
+        /en: en=/en de=/de
         --- /en
         <!DOCTYPE html><link rel="alternate" hreflang="de" href="https://example.org/at"><title>Tea</title>
     Good:
-        <url>
-          <loc>https://example.org/en</loc>
-          <xhtml:link rel="alternate" hreflang="x-default" href="https://example.org/en"/>
-          <xhtml:link rel="alternate" hreflang="de" href="https://example.net/de"/>
-          <xhtml:link rel="alternate" hreflang="en" href="https://example.org/en"/>
-        </url>
+        /en: x-default=/en de=https://example.net/de en=/en
         --- /en
         <!DOCTYPE html><link rel="alternate" hreflang="de" href="https://example.net/de"><title>Tea</title>
     Fix: Write the links in one of the two places only, or the same ones in both.
@@ -226,27 +216,19 @@ def page_not_built(site: Site) -> Iterator[Hit]:
 
     After the deployment, it does not exist. The files of /tea are tea, tea.html and tea/index.html. This
     rule is asked if a folder is checked in which pages were built.
-    Source: google:crawling-indexing/sitemaps/build-sitemap
-        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+    Source: google:crawling-indexing/sitemaps/build-sitemap bing:Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/</loc></url>
         <url><loc>https://tea.example/tea/</loc></url>
         --- ./index.html
         <!DOCTYPE html><title>Tea</title>
-    Good:
-        --- ./sitemap.xml
-        <url><loc>https://tea.example/</loc></url>
-        --- ./index.html
-        <!DOCTYPE html><title>Tea</title>
+    Good: without /tea/
     Fix: Remove the page from the sitemap, or find out why it is not built.
     """
-    for listed in site.built.missing:
-        place = listed.place.line, listed.place.column, listed.sitemap
-        yield Hit("the page has no file", None, listed.url, *place)
-    for url, listed in site.built.missing_links if site.built.is_built else ():
-        place = listed.place.line, listed.place.column, listed.sitemap
-        yield Hit(f"{url} has no file", None, listed.url, *place)
+    for url, listed in site.built.missing:
+        what = "the page" if url == listed.url else url
+        yield Hit(f"{what} has no file", None, listed.url, listed.place, listed.sitemap)
 
 
 @site_rule("SM931", Severity.WARNING, "built", "known", "seen_pages")
@@ -256,8 +238,7 @@ def unlisted_page(site: Site) -> Iterator[Hit]:
     Search engines find it only by links. Built pages that say noindex, redirect or name another canonical
     URL are left out, and so are error pages and further pages of lists. This rule is asked if a folder
     is checked in which pages were built, and with ``--against``.
-    Source: google:crawling-indexing/sitemaps/overview
-        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+    Source: google:crawling-indexing/sitemaps/overview bing:Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/</loc></url>
@@ -285,19 +266,14 @@ def unknown_page(block: PageColumns) -> Iterator[Hit]:
 
     The list is older than the sitemap, or the page should not be listed. This rule is asked with
     ``--against``.
-    Source: google:crawling-indexing/sitemaps/build-sitemap
-        https://www.bing.com/webmasters/help/Sitemaps-3b5cf6ed
+    Source: google:crawling-indexing/sitemaps/build-sitemap bing:Sitemaps-3b5cf6ed
     Bad:
         --- ./sitemap.xml
         <url><loc>https://tea.example/tea</loc></url>
         <url><loc>https://tea.example/draft</loc></url>
         --- ../against.txt
         https://tea.example/tea
-    Good:
-        --- ./sitemap.xml
-        <url><loc>https://tea.example/tea</loc></url>
-        --- ../against.txt
-        https://tea.example/tea
+    Good: without /draft
     Fix: Remove the page from the sitemap, or add it to the list.
     """
     known = block.site.known.urls

@@ -205,7 +205,7 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def _atom(rows: deque[dict[str, Any]], dataset: str) -> Iterable[str]:
-    from usp.cli.watch_outputs import atom_entry, atom_feed
+    from usp.cli.commands.cmd_watch import atom_entry, atom_feed
 
     entries = [
         atom_entry(row["kind"], row["url"], row["title"], row["seen_at"], _line(row))

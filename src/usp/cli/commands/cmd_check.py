@@ -16,7 +16,7 @@ from click.exceptions import Exit
 
 from usp._base.display import counted
 from usp.cli import options
-from usp.cli.command import MORE
+from usp.cli.cli import MORE
 from usp.cli.errors import PARTIAL, hint_of, messages, remedy
 from usp.cli.option_values import Choice, SampleSize, bad_value, new_path, value_of
 from usp.cli.output import has_colors, painted, write_text
@@ -173,7 +173,7 @@ def command(
         progress.doing = "checking"
         findings = chain.from_iterable(
             replace(checking, is_live=not start.is_local).findings(
-                tree, lambda _, block: progress.add_pages(len(block.urls))
+                tree, lambda _, block: progress.checked(len(block.urls))
             )
             for start, tree in found
         )
@@ -227,21 +227,16 @@ def _refuse_contradictions(
 def _checking(run: options.RunOptions, given: dict[str, Any]) -> Checking:
     """Return the check that the options describe; raises ``BadParameter`` for a wrong value."""
     from usp.checks.checking import Checking
-    from usp.checks.page_urls import origin_at
     from usp.checks.robots_access import agents_of
 
     with value_of("--agent"):
         agents = agents_of(given["agent"])
-    place: str | None = given["place"]
-    if place is not None and "." in place and "://" not in place:
-        place = f"https://{place}"
-    if place is not None and origin_at(place) is None:
-        raise bad_value(
-            "--url", f"{place!r} is not the URL of a website, such as https://example.org/"
-        )
-    more: dict[str, Any] = {"options": run.options, "agents": agents, "url": place}
-    fetched = given["fetch_pages"], given["fetch_linked"]
-    return Checking(_chosen_rules(given), *fetched, **more)
+    url: str | None = given["place"]
+    if url is not None and "." in url and "://" not in url:
+        url = f"https://{url}"
+    rules, fetched = _chosen_rules(given), (given["fetch_pages"], given["fetch_linked"])
+    with value_of("--url"):
+        return Checking(rules, *fetched, options=run.options, agents=agents, url=url)
 
 
 def _chosen_rules(given: dict[str, Any]) -> RuleSelection:
@@ -351,7 +346,7 @@ def _write(report: CheckReport, form: str, output: Path | None) -> None:
     """Write what was found; report how much, where that cannot be seen."""
     from usp.checks.formats import FORMATS, job_summary
 
-    if output is None and has_colors():
+    if output is None:
         report.paint = painted
     write_text(FORMATS[form](report), output)
     summary = os.environ.get("GITHUB_STEP_SUMMARY") if form == "github" else None

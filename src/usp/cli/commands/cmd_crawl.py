@@ -14,7 +14,7 @@ from click.exceptions import Exit
 
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
-from usp.cli.command import MORE
+from usp.cli.cli import MORE
 from usp.cli.errors import FAILED, failure_line, messages, reading_dataset, remedy
 from usp.cli.option_values import (
     Choice,
@@ -149,7 +149,7 @@ def command(sites: str, output: str | None, metrics: str | None, **values: Any) 
             listed = read_sites(sites, messages.notice, seconds=patience)
         summary = crawl_fleet(listed, root, run, show)
     for failure in summary["failures"]:
-        failure["remedy"] = remedy(failure["code"])
+        failure["remedy"] = remedy(failure["code"], of_fleet=True)
     if not messages.quiet:
         messages.line(_summary(summary, root, run), summary=summary)
     if wrong := list(_wrong(summary, root, run)):

@@ -13,7 +13,7 @@ import rich_click as click
 
 from usp.cli import options
 from usp.cli.errors import words_of
-from usp.cli.output import logging_to, open_in_browser, show
+from usp.cli.output import logging_to, open_in_browser, write_text
 
 if TYPE_CHECKING:
     from usp.objects.abstract_sitemap import AbstractSitemap
@@ -66,10 +66,8 @@ def _serve(port: int, *, later: bool) -> None:
 
     try:
         with demo_site(port, later=later) as url:
-            show(
-                f"Serving the demo website at {url} until Ctrl-C.",
-                f"In another terminal, try: usp tree -p {url}",
-            )
+            told = f"Serving the demo website at {url} until Ctrl-C."
+            write_text([told, f"In another terminal, try: usp tree -p {url}"])
             threading.Event().wait()
     except OSError as error:
         raise click.UsageError(
@@ -83,7 +81,7 @@ def _show(output: Path | None, *, later: bool, is_opened: bool) -> None:
     import requests
 
     from usp._demo import demo_site
-    from usp.cli.treeview import ReadTree, summary, tree_view
+    from usp.cli.treeview import TreeView, summary
     from usp.options import DEFAULT_CONCURRENCY
     from usp.report import write_report
     from usp.tree import sitemap_tree_for_homepage
@@ -93,18 +91,13 @@ def _show(output: Path | None, *, later: bool, is_opened: bool) -> None:
         session.trust_env = False  # a proxy cannot reach this machine
         client = RequestsWebClient(session=session, max_concurrent_requests=DEFAULT_CONCURRENCY)
         tree = sitemap_tree_for_homepage(url, client)
-    read = ReadTree(tree)
+    view = TreeView(tree)
     more = [] if is_opened else ["HTML report: usp demo --open shows one"]
     if output is not None:
         write_report(tree, output)
         more = [f"HTML report: {output}"]
-    show(
-        tree_view(read),
-        "",
-        *summary(read.wrong),
-        *more,
-        "Next, try a real site: usp tree -p example.org",
-    )
+    more += ["Next, try a real site: usp tree -p example.org"]
+    write_text([*view.drawn(), "", *summary(view.wrong), *more])
     if is_opened and output is not None:
         open_in_browser(output, f"open {output} in one")
     elif is_opened:
@@ -123,7 +116,7 @@ def _show_for_a_while(tree: AbstractSitemap) -> None:
             return
         try:
             if sys.stdin.isatty():
-                show("The report is open in the browser. Press Enter to remove it and end.")
+                write_text(["The report is open in the browser. Press Enter to remove it and end."])
                 sys.stdin.readline()
             else:
                 time.sleep(LOADING)

@@ -6,20 +6,16 @@ import functools
 import re
 from collections.abc import Iterator
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import rich_click as click
 
 import usp
 from usp._base.display import did_you_mean
 from usp.cli import options
-from usp.cli.command import is_for_people
 from usp.cli.commands import COMMANDS
-from usp.cli.output import has_colors, write_text
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
+from usp.cli.output import has_colors, is_for_people, write_text
 
 _GROUPS = {"guides": "How-to guides", "reference": "Reference", "": "Tutorial and explanation"}
 _WIDEST = 100  # columns of text that is easy to read
@@ -66,22 +62,12 @@ def command(ctx: click.Context, topic: str | None) -> None:
         parent = ctx.parent or ctx
         with click.Context(COMMANDS[topic], parent, topic) as about:
             click.echo(about.get_help())
-    elif _is_rule(topic):
-        ctx.invoke(COMMANDS["rule"], names=(topic,), form=None, output=None)
     else:
-        hint = did_you_mean(topic, [*topics(), *COMMANDS]) or "'usp help' lists all topics"
-        raise click.UsageError(f"unknown topic {topic!r}; {hint}")
-
-
-def _is_rule(topic: str) -> bool:
-    """Return whether a topic is the code or the name of rules."""
-    from usp.checks.registry import rules_named
-    from usp.checks.rules import RULES
-
-    try:
-        return bool(rules_named(RULES, topic))
-    except ValueError:
-        return False
+        try:
+            ctx.invoke(COMMANDS["rule"], names=(topic,), form=None, output=None)
+        except click.BadParameter:  # it is no rule
+            hint = did_you_mean(topic, [*topics(), *COMMANDS]) or "'usp help' lists all topics"
+            raise click.UsageError(f"unknown topic {topic!r}; {hint}") from None
 
 
 @functools.cache

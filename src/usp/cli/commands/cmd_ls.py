@@ -5,8 +5,9 @@ Tables are written by :mod:`usp.export`.
 
 from __future__ import annotations
 
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -19,7 +20,14 @@ from usp._base.names import PAGE_FORMATS, SITEMAP_COLUMNS, SITEMAP_FORMATS
 from usp.cli import options
 from usp.cli.errors import messages, why
 from usp.cli.option_values import read_columns, value_of
-from usp.cli.output import naming, shown_below, watching, write_text
+from usp.cli.output import (
+    is_for_people,
+    naming,
+    painted,
+    shown_below,
+    watching,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,7 +233,7 @@ def _best_blocks(
 ) -> Iterator[tuple[str | None, PageBlock]]:
     """Return the pages that fit some words best, each as a block."""
     from usp.matching import best_pages
-    from usp.objects.page_blocks import PageList
+    from usp.objects.page import PageList
 
     limit = _BEST if selection.limit is None else selection.limit
     found = best_pages(tree, words, limit=limit, selection=selection)
@@ -317,8 +325,6 @@ def _write(blocks: Iterable[Any], listing: _Listing, site: str) -> None:
         write_text((shown(url) for _, block in blocks for url in block.urls), listing.output)
         return
     if listing.form == "table":
-        from usp.cli.page_table import table_lines
-
         is_file = listing.output is not None
         write_text(table_lines(blocks, listing.columns, is_file=is_file), listing.output)
         return
@@ -353,3 +359,91 @@ def _notice_empty(tree: AbstractSitemap | None, read: int) -> None:
         empty = sum(isinstance(node, AbstractPagesSitemap) for node in nodes)
         if empty:
             messages.notice(f"{counted(empty, 'sitemap')} read, without any pages", empty=empty)
+
+
+# Pages as a table for people: as wide as the terminal, or with tabs between the columns ------------
+
+
+_USUAL = ("url", "lastmod", "changefreq", "priority", "news.title", "image_count")
+_WIDEST = 24  # of all columns but those with URLs
+_LEAST = 20  # columns of the terminal for URLs, whatever else there is
+_GAP = "  "
+
+
+def table_lines(
+    blocks: Iterable[tuple[str | None, PageBlock]], names: Sequence[str] | None, *, is_file: bool
+) -> Iterator[str]:
+    """Yield the lines of a table; without names, of the usual columns that have anything.
+
+    Only a terminal has a width: it is shared by what the first pages have.
+    """
+    from usp.export.text_formats import rows_of_block
+
+    shown = names or _USUAL
+    parts = (rows_of_block(shown, url, block) for url, block in blocks)
+    if is_file or not is_for_people():
+        yield "\t".join(shown)
+        yield from ("\t".join(map(_cell_text, row)) for rows in parts for row in rows)
+        return
+    first = [_cells(shown, row) for row in next(parts, ())]
+    used = [at for at in range(len(shown)) if names or any(row[at] for row in first) or not at]
+    titles = [shown[at] for at in used]
+    widths = _widths(titles, [[row[at] for at in used] for row in first])
+    head = _GAP.join(map(_fitting, titles, widths)).rstrip()
+    yield painted(head, "title")
+    for row in chain(first, (_cells(shown, row) for rows in parts for row in rows)):
+        cells = (_fitting(row[at], width) for at, width in zip(used, widths, strict=True))
+        yield _GAP.join(cells).rstrip()
+
+
+def _cell_text(value: Any) -> str:
+    from usp.export.text_formats import to_json
+
+    if value is None:
+        return ""
+    return printable(" ".join((value if isinstance(value, str) else to_json(value)).split()))
+
+
+def _cells(names: Sequence[str], row: Sequence[Any]) -> list[str]:
+    """Return the texts of a row; a date at midnight is a day, and no images are nothing."""
+    texts = ["" if value in (0, False) else _cell_text(value) for value in row]
+    return [
+        text[:16].replace("T", " ").removesuffix(" 00:00")
+        if name in ("lastmod", "news.date")
+        else text
+        for name, text in zip(names, texts, strict=True)
+    ]
+
+
+def _widths(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return the widths of the columns: what the first pages need, and URLs what is left.
+
+    Later URLs may be longer: they get half as much again, if there is room.
+    """
+    from rich.cells import cell_len
+
+    room = shutil.get_terminal_size().columns - len(_GAP) * (len(titles) - 1)
+    needs = [max(map(cell_len, column)) for column in zip(titles, *rows, strict=True)]
+    long = [at for at, name in enumerate(titles) if name in ("url", "sitemap", "path")]
+    widths = [need if at in long else min(need, _WIDEST) for at, need in enumerate(needs)]
+    left = room - sum(width for at, width in enumerate(widths) if at not in long)
+    for number, at in enumerate(sorted(long, key=needs.__getitem__)):
+        share = max(_LEAST, left // (len(long) - number))
+        widths[at] = min(needs[at] * 3 // 2, share)
+        left -= widths[at]
+    return widths
+
+
+def _fitting(text: str, width: int) -> str:
+    """Return a text of this width: a URL loses its host, then its middle: its ends say most."""
+    from rich.cells import cell_len, chop_cells, set_cell_size
+
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
+    scheme, _, path = text.partition("://")
+    if path and scheme.isalpha():
+        return _fitting(f"…/{path.partition('/')[2]}", width)
+    keep = width - 1
+    tail = keep // 2 if "/" in text and " " not in text else 0
+    end = chop_cells(text[::-1], tail)[0][::-1] if tail else ""
+    return set_cell_size(set_cell_size(text, keep - cell_len(end)) + "…" + end, width)

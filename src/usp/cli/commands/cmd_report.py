@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import rich_click as click
 
 from usp._base.display import printable
 from usp.cli import options
 from usp.cli.output import open_in_browser, write_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @options.command("report")

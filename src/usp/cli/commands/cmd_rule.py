@@ -16,7 +16,7 @@ import rich_click as click
 from usp.cli import options
 from usp.cli.errors import messages
 from usp.cli.option_values import value_of
-from usp.cli.output import has_colors, painted, write_text
+from usp.cli.output import painted, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,8 +72,8 @@ def _named(names: Iterable[str]) -> list[Rule]:
 
 
 def _page(rule: Rule) -> Iterator[str]:
-    yield _painted(f"{rule.code} {rule.name}", "title")
-    yield f"{_painted(rule.severity.value, rule.severity)}, about {rule.group.title}"
+    yield painted(f"{rule.code} {rule.name}", "title")
+    yield f"{painted(rule.severity.value, rule.severity)}, about {rule.group.title}"
     yield ""
     yield from _wrapped(rule.summary)
     if rule.why:
@@ -87,7 +87,7 @@ def _page(rule: Rule) -> Iterator[str]:
     sections.append(("Profiles", [", ".join(rule.profiles)]))
     for title, lines in sections:
         if lines:
-            yield from ("", _painted(title, "title"), "", *(f"    {line}" for line in lines))
+            yield from ("", painted(title, "title"), "", *(f"    {line}" for line in lines))
 
 
 def _list(rules: Sequence[Rule], columns: int) -> Iterator[str]:
@@ -95,12 +95,12 @@ def _list(rules: Sequence[Rule], columns: int) -> Iterator[str]:
         of_group = list(listed)
         if number:
             yield ""
-        yield _painted(f"{group.title[0].upper()}{group.title[1:]}", "title")
+        yield painted(f"{group.title[0].upper()}{group.title[1:]}", "title")
         widest = max(len(rule.name) for rule in of_group)
         margin = " " * (len("  SM401  warning    ") + widest)
         for rule in of_group:
             padding = " " * (len("warning") - len(rule.severity))
-            severity = f"{_painted(rule.severity.value, rule.severity)}{padding}"
+            severity = f"{painted(rule.severity.value, rule.severity)}{padding}"
             begin = f"  {rule.code}  {severity}  {rule.name:{widest}}"
             room = columns - len(margin)
             first, *more = textwrap.wrap(rule.summary, room) if room >= _LEAST else [""]
@@ -118,7 +118,3 @@ def _wrapped(text: str, room: int = 0) -> list[str]:
     return textwrap.wrap(
         " ".join(text.split()), width - room, break_long_words=False, break_on_hyphens=False
     )
-
-
-def _painted(text: str, style: str) -> str:
-    return painted(text, style) if has_colors() else text

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from pathlib import Path
+from typing import Any
 
 import rich_click as click
 from click.exceptions import Exit
 
 from usp._base.display import printable
 from usp.cli import options
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @options.command("snapshot")
@@ -43,11 +42,11 @@ def command(run: options.RunOptions, start: options.Input, output: Path) -> None
         raise click.UsageError(
             "only a website, a sitemap on the web or another snapshot can be recorded, not a file"
         )
-    before = _identity(output)
+    before = output.stat() if output.exists() else None
     recording = replace(run, options=replace(run.options, record=output))
     with recording.running() as progress:
         tree = recording.tree(start, on_event=progress)
-    is_left = before is not None and before == _identity(output)
+    is_left = before is not None and os.path.samestat(before, output.stat())
     if is_left:
         messages.error(f"no pages were found: {output} was left as it was", FAILED)
     elif output.exists():
@@ -55,14 +54,6 @@ def command(run: options.RunOptions, start: options.Input, output: Path) -> None
     run.exit_for(tree, start)
     if is_left:
         raise Exit(FAILED)
-
-
-def _identity(path: Path) -> object:
-    """Return what tells a file from one that replaces it; None if there is none."""
-    if not path.exists():
-        return None
-    facts = path.stat()
-    return facts.st_ino, facts.st_mtime_ns, facts.st_size
 
 
 @options.command("update")
@@ -100,7 +91,6 @@ def update(
       usp update site.warc.gz --accept            even if most pages are gone
     """
     from dataclasses import replace
-    from pathlib import Path
 
     from usp import snapshot as snapshots
     from usp._inputs import file_input, given_options

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -11,13 +11,10 @@ import rich_click as click
 from usp._base.display import counted, duration, printable, size
 from usp.cli import options
 from usp.cli.errors import failure_line, messages, reading_dataset, remedy
-from usp.cli.output import show, write_text
+from usp.cli.output import fitting, painted, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from rich.console import RenderableType
-    from rich.table import Table
 
 _TITLES = {
     "outcomes": "Outcomes",
@@ -52,7 +49,7 @@ def command(dataset: str, most: int, form: str | None, output: Path | None) -> N
     if form == "json":
         write_text(json.dumps(stats, indent=1, default=str).splitlines(), output)
     else:
-        show(*_parts(stats), output=output)
+        write_text(_lines(stats, output), output)
     messages.wrote(output, stats["totals"]["sites"], "site")
 
 
@@ -117,7 +114,7 @@ def convert(old: str, output: str) -> None:
 # Tables of stats -----------------------------------------------------------------------------------
 
 
-def _parts(stats: dict[str, Any]) -> Iterator[RenderableType]:
+def _lines(stats: dict[str, Any], output: Path | None) -> Iterator[str]:
     totals = stats["totals"]
     yield (
         f"{counted(totals['sites'], 'site')}, {counted(totals['sitemaps'] or 0, 'sitemap')},"
@@ -126,25 +123,21 @@ def _parts(stats: dict[str, Any]) -> Iterator[RenderableType]:
     )
     for name, title in _TITLES.items():
         if stats[name]:
-            yield _table(title, stats[name])
-    yield from _failures(stats["failures"])
+            yield from _table(title, stats[name])
+    yield from fitting(_failures(stats["failures"]), output)
     yield from _freshness(stats["freshness"])
 
 
-def _failures(failures: list[dict[str, Any]]) -> Iterator[RenderableType]:
-    from rich.text import Text
-
-    from usp.cli.commands.cmd_crawl import command as crawl
-
+def _failures(failures: list[dict[str, Any]]) -> Iterator[str]:
     if failures:
-        yield Text("Failures", "bold")
+        yield painted("Failures", "title")
     for failure in failures:
         known = failure["remedy"] is not None  # else the code is not one of ours
-        what = {"remedy": remedy(failure["code"], crawl)} if known else {}
-        yield Text(printable(failure_line(failure | what)))
+        what = {"remedy": remedy(failure["code"], of_fleet=True)} if known else {}
+        yield printable(failure_line(failure | what))
 
 
-def _freshness(freshness: dict[str, Any]) -> Iterator[RenderableType]:
+def _freshness(freshness: dict[str, Any]) -> Iterator[str]:
     if not freshness["dated"]:
         yield "No page has a date."
         return
@@ -157,20 +150,22 @@ def _freshness(freshness: dict[str, Any]) -> Iterator[RenderableType]:
         f" {'has' if freshness['pages'] == 1 else 'have'} a date, the newest"
         f" {str(freshness['newest'])[:10]}; before it: {shares}"
     )
-    yield _table("Pages by year", freshness["years"][-_LAST_YEARS:])
+    yield from _table("Pages by year", freshness["years"][-_LAST_YEARS:])
 
 
-def _table(title: str, rows: Iterable[dict[str, Any]]) -> Table:
-    from rich.table import Table
-
-    listed = list(rows)
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
-    for name, value in listed[0].items():
-        number = isinstance(value, int | float) and name != "year"
-        table.add_column(name, justify="right" if number else "left", overflow="fold")
-    for row in listed:
-        table.add_row(*(_cell(name, value) for name, value in row.items()))
-    return table
+def _table(title: str, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    names, first = [*rows[0]], rows[0]
+    cells = [names, *([_cell(name, row[name]) for name in names] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    yield painted(title, "title")
+    for at, row in enumerate(cells):
+        line = "  ".join(
+            text.rjust(width)
+            if isinstance(first[name], int | float) and name != "year"
+            else text.ljust(width)
+            for name, text, width in zip(names, row, widths, strict=True)
+        ).rstrip()
+        yield line if at else painted(line, "title")
 
 
 def _cell(name: str, value: Any) -> str:
@@ -182,4 +177,4 @@ def _cell(name: str, value: Any) -> str:
         return duration(value)
     if isinstance(value, int) and name != "year":
         return f"{value:,}"
-    return printable(str(value)).replace("[", r"\[")
+    return printable(str(value))

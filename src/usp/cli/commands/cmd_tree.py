@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import copy
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from click import get_current_context
 
 from usp.cli import options
 from usp.cli.errors import messages
-from usp.cli.output import show, write_text
+from usp.cli.output import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from rich.console import RenderableType
 
     from usp.objects.sitemap import AbstractSitemap
 
@@ -82,7 +81,6 @@ def command(
                 _show_if_answered(tree)
             run.exit_if_nothing(tree, start)
         run.keep_file(output, tree, start)
-        parts: list[RenderableType] = []
         if form in GRAPHS:
             from usp import graph as graphs
 
@@ -93,15 +91,13 @@ def command(
             how: dict[str, Any] = {"depth": levels, "count": not no_count, "problems": problems}
             write_text(tree_json(tree, **how), output)
         else:
-            from usp.cli.treeview import ReadTree, summary, tree_view
+            from usp.cli.treeview import TreeView, summary
 
             checked = True if problems else False if no_count else None
-            read = ReadTree(tree, checked, progress.reading(tree.sitemap_count()))
-            parts.append(tree_view(read, everything=everything, depth=levels, count=not no_count))
-            if not no_count:
-                parts += ["", *summary(read.wrong)]
-    if parts:
-        show(*parts, output=output)
+            view = TreeView(tree, checked, progress.reading(tree.sitemap_count()))
+            lines = view.drawn(everything=everything, depth=levels, count=not no_count)
+            more = () if no_count else chain([""], summary(view.wrong, output))
+            write_text(chain(lines, more), output)
     messages.wrote(output, tree.sitemap_count(), "sitemap")
     run.exit_for(tree, start, shown=levels is None and form not in GRAPHS)
 
@@ -112,7 +108,7 @@ def _show_if_answered(tree: AbstractSitemap) -> None:
     from usp.cli.treeview import verdict_lines
 
     if any(failure.status is not None for failure in tree.failures()):
-        show(*verdict_lines(judge(tree, by_rule([]), checked=False, counts=False)))
+        write_text(verdict_lines(judge(tree, by_rule([]), checked=False, counts=False)))
 
 
 graph = copy.copy(command)

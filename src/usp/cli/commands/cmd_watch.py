@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from itertools import chain, count
+from html import escape
+from itertools import chain, count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -19,21 +22,38 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 from click.exceptions import Exit
 
-from usp._base.display import clock, counted, duration
-from usp._base.urls import is_http_url
+from usp._base.display import clock, counted, duration, printable
+from usp._base.files import replacing
+from usp._base.urls import is_http_url, url_parts
 from usp.cli import options
 from usp.cli.errors import FAILED, PARTIAL, messages, update_warning, why, words_of
 from usp.cli.option_values import bad_value, new_path
 from usp.cli.output import naming, write_text
-from usp.cli.watch_outputs import ENTRIES, NewsFeed, post, run_command, webhook
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from usp.changes import PageChange
     from usp.changes.watching import Round
 
+ENTRIES = 100  # of a feed
+_BATCH = 1000  # changes of a request
+_PAUSES = (0.0, 1.0, 4.0, 15.0)  # seconds before each try
+_TIMEOUT = 30.0
+_SUCCESS = range(200, 300)
+_FINAL = frozenset(range(300, 500)) - {408, 425, 429}
 _LOOK = 4096  # characters in which the root of an OPML file is looked for
 _USUALLY = 900.0  # seconds from one round of all feeds to the next
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def _webhook(url: str) -> str:
+    """Check the address that gets changes."""
+    if not is_http_url(url):
+        raise click.BadParameter(
+            f"{url!r} is not an address; use for example https://example.org/hook"
+        )
+    return url
 
 
 def _shell_command(text: str) -> str:
@@ -61,7 +81,7 @@ def _shell_command(text: str) -> str:
         "--trust-lastmod": "Do not request sitemaps whose index declares the same lastmod as before.",
     },
     snapshot={"type": lambda text: Path(text) if Path(text).is_dir() else new_path(text)},
-    post={"type": webhook, "name": "post_to"},
+    post={"type": _webhook, "name": "post_to"},
     feed={"type": new_path, "name": "feed_path"},
     exec={"name": "shell_command", "type": _shell_command},
 )
@@ -114,12 +134,10 @@ def command(
             "only a website or a sitemap on the web can be watched, not a file, unless it is OPML with"
             " feeds"
         )
-    _check_state(snapshot, is_folder=bool(feeds))
+    if snapshot is not None and snapshot.exists() and snapshot.is_dir() != bool(feeds):
+        what = "is a file; name a folder" if feeds else "is a folder; name a file in it"
+        raise bad_value("--snapshot", f"{str(snapshot)!r} {what}")
     form = options.format_for(output, form, ("text", "jsonl"), "text")
-    if run.options.keep_partial and not options.set_in_config("keep_partial"):
-        raise click.UsageError(
-            "--keep-partial cannot be used with usp watch: a round that is stopped is repeated"
-        )
     own = {name: given.pop(name) for name in ("shell_command", "post_to", "feed_path", "removed")}
     if [output, own["shell_command"], own["post_to"]].count(None) < 2:  # noqa: PLR2004
         raise click.UsageError("choose one of -o, --exec and --post")
@@ -134,7 +152,9 @@ def command(
             "web_client": run.client(),
             "every": every,
             "stop": watcher.stop,
-            "options": replace(run.options, keep_partial=False),  # from a configuration file
+            "options": replace(
+                run.options, keep_partial=False
+            ),  # a round that is stopped is repeated
             **given,
         }
         if start.path is not None:
@@ -171,13 +191,6 @@ def _feeds_in(path: Path) -> dict[str, bool]:
         return {}
     found = ((one.feed or one.site or "", one.feed is not None) for one in outlines([text]))
     return {url: is_feed for url, is_feed in found if is_http_url(url)}
-
-
-def _check_state(snapshot: Path | None, *, is_folder: bool) -> None:
-    """Refuse a file where a folder is needed, and a folder where a file is."""
-    if snapshot is not None and snapshot.exists() and snapshot.is_dir() != is_folder:
-        what = "is a file; name a folder" if is_folder else "is a folder; name a file in it"
-        raise bad_value("--snapshot", f"{str(snapshot)!r} {what}")
 
 
 def _rounds_of_feeds(
@@ -217,7 +230,7 @@ class _Watcher:
     accepts: bool
     shell_command: str | None
     post_to: str | None
-    feed_path: InitVar[Path | None]
+    feed_path: Path | None
     removed: bool
     stop: threading.Event = field(default_factory=threading.Event)
     rounds: int = 0
@@ -229,10 +242,10 @@ class _Watcher:
     failed: dict[str, frozenset[str]] = field(default_factory=dict)
     incomplete: set[str] = field(default_factory=set)
     ended: float | None = None  # when the last round did
-    feed: NewsFeed | None = field(init=False)
+    feed_url: str = field(init=False)
 
-    def __post_init__(self, feed_path: Path | None) -> None:
-        self.feed = None if feed_path is None else NewsFeed(feed_path, self.url)
+    def __post_init__(self) -> None:
+        self.feed_url = self.url  # others may follow
 
     def line(self) -> str:
         """Return a sign of life."""
@@ -260,8 +273,8 @@ class _Watcher:
         self._report_failures(current)
         if current.error is not None:
             return
-        if self.feed is not None and self.rounds == 1:  # so that it is there
-            self.feed.write((), current.started)
+        if self.feed_path is not None and self.rounds == 1:  # so that it is there
+            _write_feed(self.feed_path, self.feed_url, (), current.started)
         if current.first:
             messages.notice(f"watching {self.url}{self._interval()}", url=self.url)
         changes = current.changes() if self.removed else iter(current)
@@ -311,9 +324,9 @@ class _Watcher:
         objects = ({"seen": seen, **json_of(change)} for change in found)
         lines = map(to_json, objects) if is_json else (now + text_of(change) for change in found)
         if self.post_to is not None:
-            failed = post(self.post_to, self.url, objects, self.stop)
+            failed = _post(self.post_to, self.url, objects, self.stop)
         elif self.shell_command is not None:
-            failed = run_command(self.shell_command, lines)
+            failed = _run_command(self.shell_command, lines)
         elif self.output is not None:
             with naming(self.output), self.output.open("a", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in lines)
@@ -325,8 +338,8 @@ class _Watcher:
             self.warnings[self.url] = failed
             current.retry()
             messages.notice(f"{failed}; the batch will be retried")
-        elif self.feed is not None:
-            self.feed.write(latest, current.started)
+        elif self.feed_path is not None:
+            _write_feed(self.feed_path, self.feed_url, latest, current.started)
 
     def _counted(
         self, changes: Iterator[PageChange], latest: deque[PageChange]
@@ -336,3 +349,112 @@ class _Watcher:
             self.changes += 1
             latest.append(change)
             yield change
+
+
+# Where changes go, beside lines: a feed, an address, a command ---------------------------------------
+
+
+def _write_feed(path: Path, url: str, changes: Iterable[PageChange], when: datetime) -> None:
+    """Write an Atom feed of changes to a file, and after them what the file has; see ``ENTRIES``.
+
+    An entry is a line, so that nothing of a file but these is taken.
+    """
+    seen = f"{when:%Y-%m-%dT%H:%M:%SZ}"
+    lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
+    entries = [_entry(change, seen) for change in changes][::-1]
+    entries += (line for line in lines if line.startswith("<entry>"))
+    with replacing(path) as file:
+        feed = atom_feed(url, entries[:ENTRIES], seen)
+        file.writelines(f"{line}\n".encode() for line in feed)
+
+
+def atom_feed(url: str, entries: Iterable[str], updated: str) -> Iterator[str]:
+    """Yield the lines of an Atom feed of what has changed at a URL, or in a dataset."""
+    is_url = is_http_url(url)
+    name = url if is_url else uuid.uuid5(uuid.NAMESPACE_URL, url).urn
+    yield '<?xml version="1.0" encoding="utf-8"?>'
+    yield '<feed xmlns="http://www.w3.org/2005/Atom">'
+    yield _elements(title=f"Changes of {url}", id=name, updated=updated)
+    link = f'<link href="{escape(url)}"/>' if is_url else ""
+    yield f"<author><name>usp</name></author>{link}"
+    yield from entries
+    yield "</feed>"
+
+
+def atom_entry(kind: str, url: str, title: str | None, seen: str, summary: str) -> str:
+    """Return the entry of a change, on one line."""
+    title = title or url
+    parts = _elements(
+        title=title if kind == "added" else f"{kind}: {title}",
+        id=uuid.uuid5(uuid.NAMESPACE_URL, f"{seen} {kind} {url}").urn,
+        updated=seen,
+        summary=summary,
+    )
+    return f'<entry>{parts}<link href="{escape(url)}"/><category term="{kind}"/></entry>'
+
+
+def _entry(change: PageChange, seen: str) -> str:
+    from usp.changes.change_values import text_of
+
+    page = change.after or change.before
+    story = page and page.news_story
+    title = story.title if story else None
+    return atom_entry(change.kind.value, change.url, title, seen, text_of(change))
+
+
+def _elements(**texts: str) -> str:
+    """Return elements on one line, without what XML has no words for."""
+    return "".join(
+        f"<{name}>{escape(printable(text), quote=False)}</{name}>" for name, text in texts.items()
+    )
+
+
+def _post(url: str, site: str, changes: Iterator[dict[str, Any]], stop: threading.Event) -> str:
+    """Send changes in batches, each again after a pause if it fails; return why one did, or ``""``."""
+    from usp.export.text_formats import to_json
+
+    while batch := list(islice(changes, _BATCH)):
+        data = to_json({"url": site, "changes": batch}).encode()
+        for pause in _PAUSES:
+            stop.wait(pause)
+            why, is_final = _sent(url, data)
+            if not why or is_final or stop.is_set():
+                break
+        if why:
+            return f"{url_parts(url).netloc.rpartition('@')[2]} {why}"
+    return ""
+
+
+def _sent(url: str, data: bytes) -> tuple[str, bool]:
+    """Return why data did not arrive, and whether it is in vain to send it again."""
+    import requests
+
+    from usp._http.identity import OUR_NAME
+
+    headers = {"Content-Type": "application/json", "User-Agent": OUR_NAME}
+    try:
+        answer = requests.post(
+            url, data, headers=headers, timeout=_TIMEOUT, allow_redirects=False, stream=True
+        )
+    except requests.RequestException as error:
+        return f"could not be reached ({type(error).__name__})", False
+    answer.close()
+    status = answer.status_code
+    return "" if status in _SUCCESS else f"answered {status}", status in _FINAL
+
+
+def _run_command(shell_command: str, lines: Iterable[str]) -> str:
+    """Run a command with lines on its standard input; return how it failed, or ``""``."""
+    with subprocess.Popen(  # noqa: S602 - the user's own command
+        shell_command, shell=True, stdin=subprocess.PIPE, text=True, encoding="utf-8"
+    ) as process:
+        assert process.stdin is not None
+        try:
+            process.stdin.writelines(f"{line}\n" for line in lines)
+            process.stdin.close()
+        except BrokenPipeError:  # it does not want to know
+            pass
+        status = process.wait()
+    names = {number.value: f"was ended by {number.name}" for number in signal.Signals}
+    how = names.get(-status, f"ended with status {status}")
+    return f"{shell_command!r} {how}" if status else ""
