@@ -65,9 +65,7 @@ def crawl_fleet(
     ``DatasetError`` if the dataset cannot be used, ``MissingExtraError`` if an extra is missing.
     """
     how = run or FleetRun()
-    if (
-        find_spec("aiohttp") is None
-    ):  # else only workers load it: 14 MiB, and those of .compute are 12
+    if find_spec("aiohttp") is None:  # only workers load it: it takes 14 MiB
         site_module()
     load_for_threads(".parquet", ".fs")
     is_ray = how.engine == "ray"
