@@ -121,9 +121,9 @@ def crawl_tables(batches: Iterator[Batch], job: Job) -> Generator[Item | None]:
         thread.join()
 
 
-def site_module() -> Any:
+def site_module(module: str = "usp.fleet.site") -> Any:
     """Return the module that crawls one site; raises ``MissingExtraError`` without aiohttp."""
-    return load_extra("usp.fleet.site", "Crawling many sites needs aiohttp", "fleet")
+    return load_extra(module, "Crawling many sites needs aiohttp", "fleet")
 
 
 _MOST_TIMES = 10_000  # hosts whose last request is remembered before the past is forgotten

@@ -10,6 +10,7 @@ import math
 import zlib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
@@ -79,7 +80,7 @@ class PreviousVisit(HasEarlierResults):
             if is_whole and row["digest"] and (row["type"] in _KINDS or row["document"]):
                 self._usable[_text(row["declared"] or url)] = row
 
-    @property
+    @cached_property
     def known_paths(self) -> tuple[str, ...] | None:
         """The known paths that are to be tried, None if all are."""
         at = self.row["absent_at"]

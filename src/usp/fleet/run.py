@@ -66,7 +66,7 @@ def crawl_fleet(
     """
     how = run or FleetRun()
     if find_spec("aiohttp") is None:  # only workers load it: it takes 14 MiB
-        site_module()
+        site_module("aiohttp")
     load_for_threads(".parquet", ".fs")
     is_ray = how.engine == "ray"
     if is_ray:
