@@ -20,10 +20,8 @@ from website import Site
 def pytest_configure() -> None:
     """Let processes keep what they compile, and hear Ctrl-C where the run itself was started without.
 
-    Hundreds of tests start a process; without bytecode each would compile the whole package. Garbage is
-    not looked for until all tests are collected: nothing of them goes.
+    Hundreds of tests start a process; without bytecode each would compile the whole package.
     """
-    gc.disable()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -57,9 +55,18 @@ def times(request: pytest.FixtureRequest) -> int:
     return 20 ** (getattr(request.node, "execution_count", 1) - 1)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for no garbage while tests are collected: nothing of them goes."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Keep ten thousand tests out of every later collection of garbage: some tests ask for many."""
-    gc.enable()
     gc.collect()
     gc.freeze()
 

@@ -50,7 +50,10 @@ def _quick_workers() -> Iterator[None]:
         yield
         return
     multiprocessing.set_forkserver_preload(
-        ["usp.fleet.engines", "usp.fleet.site", "pyarrow.parquet"]
+        [
+            *("usp.fleet.engines", "usp.fleet.site", "usp._formats.xml_sitemaps"),
+            *("pyarrow.compute", "pyarrow.parquet"),
+        ]
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engines, "START_METHOD", "forkserver")

@@ -188,7 +188,6 @@ class BlockReader:
             yield page.fields() if page else NO_FIELDS
 
     def _rows(self, entries: EntryColumns) -> list[PageFields] | None:
-        """Return the fields of entries in columns; None if they have to be read one by one."""
         columns: list[Any] = [*map(repeat, PageFields())]
         found: dict[Space, list[Elements]] = {}
         names = set()

@@ -247,14 +247,12 @@ def _byte_order(first: bytes) -> tuple[bytes, str | None]:
 
 @cached(256)
 def _charset_in(content_type: str) -> str | None:
-    """Return the charset of an HTTP header."""
     found = _CHARSET.search(content_type)
     return found[1] if found else None
 
 
 @lru_cache(maxsize=64)
 def _declared(head: bytes) -> str | None:
-    """Return the encoding of the XML declaration, as it is written."""
     found = _DECLARED.search(head)
     return found[1].decode("ascii") if found else None
 

@@ -117,7 +117,6 @@ def _kind_of_robots(start: str) -> type[FormatParser] | Reason | None:
 
 @lru_cache(maxsize=16)
 def _end_of(root: str) -> re.Pattern[str]:
-    """Return the pattern of the end tag of a root element, with or without a prefix."""
     return re.compile(rf"</(?:[\w.-]++:)?+{re.escape(root)}(?:\s[^<>]*+)?+>", re.IGNORECASE)
 
 
@@ -152,7 +151,6 @@ class DocumentParser:
     _missing = 0  # how much more is needed until another look at the head is worth it
     _look = _LOOK
     _xml: RootFinder | None = None  # looks for a root that is not a usual one
-    _page: HtmlSitemapParser | None = None  # the same parser, if it reads a page
     _tail = ""
     _has_more = False  # whether there is more after the root than the tail
 
@@ -223,7 +221,7 @@ class DocumentParser:
             if self._is_skipping:
                 entries = []
                 self.may_have_children = not self.parser.sitemap_class.lists_pages
-        if self._page is not None and self._page.is_empty:
+        if isinstance(self.parser, HtmlSitemapParser) and self.parser.is_empty:
             self.refusal = CHALLENGE if is_challenge(self.beginning) else HTML
         scanning = self._xml or self.markup
         if scanning is not None:
@@ -274,10 +272,12 @@ class DocumentParser:
                 return ""
             text = "".join(self._head)
             self._head = [text]
-            if not self._recognise(text, final=final):
+            kind = self._kind_of(text, final=final)
+            if kind is None:
                 self._missing = len(text) // 2  # linear time, in however small pieces it comes
                 return ""
             self._head.clear()
+            self._take(kind)
         if self._xml is not None:
             text = self._look_for_root(self._xml, text, final=final)
         if self._skip_pages and self.parser is not None:
@@ -287,13 +287,13 @@ class DocumentParser:
     @property
     def is_doubtful(self) -> bool:
         """Whether it is a page that does not call itself a sitemap."""
-        return self._page is not None and not self._page.is_named
+        return isinstance(self.parser, HtmlSitemapParser) and not self.parser.is_named
 
     def _look_for_root(self, xml: RootFinder, text: str, *, final: bool) -> str:
         xml.reads_pages = self._role is Role.HTML_SITEMAP
         rest = xml.look(text, final=final)
         if xml.found_page:
-            self._page = self.parser = HtmlSitemapParser(*self._given)
+            self.parser = HtmlSitemapParser(*self._given)
             return rest
         self.parser = self.markup = xml.concrete
         self.refusal, self.namespace = xml.refusal, xml.namespace
@@ -317,17 +317,13 @@ class DocumentParser:
 
     # Which format it is ------------------------------------------------------------------------------
 
-    def _recognise(self, head: str, *, final: bool) -> bool:
-        """Decide what the document is; False if more of it is needed."""
-        kind = self._kind_of(head, final=final)
+    def _take(self, kind: type[FormatParser] | Reason) -> None:
         if isinstance(kind, Reason):
             self.refusal = kind
         elif kind is RootFinder:
             self._xml = RootFinder(*self._given)
-        elif kind is not None:
+        else:
             self.parser = kind(*self._given)
-            self._page = self.parser if isinstance(self.parser, HtmlSitemapParser) else None
-        return kind is not None
 
     def _kind_of(self, head: str, *, final: bool) -> type[FormatParser] | Reason | None:
         """Return what reads the document, or why nothing does; None if more of it is needed."""

@@ -194,7 +194,6 @@ class TableReader:
     def _read_element(
         self, element: Record, found: dict[str, Any], note: Note, base: str | None
     ) -> None:
-        """Read the text and the attributes of an element."""
         tag, text, written = element
         if tag in self._records:
             name, reader = self._records[tag]
@@ -261,7 +260,6 @@ def _link_columns(
 def _read_links(
     links: Iterable[Written], note: Note, base: str | None
 ) -> list[tuple[str, str]] | None:
-    """Return language and address of each alternate; links of other kinds are passed over."""
     found = [(language, resolved(href, base)) for language, href in alternates(links, note)]
     return found or None
 

@@ -90,7 +90,6 @@ class FeedEntry(RawEntry, PageEntry):
         return list(dict.fromkeys(self._links[kind] for kind in kinds if kind in self._links))
 
     def _texts(self, name: str) -> list[str]:
-        """Return the texts of the fields of some name, without empty ones."""
         return [*filter(None, map(values.text, self._given.get(name, ())))]
 
     def addresses(self) -> Iterator[str]:

@@ -72,7 +72,6 @@ _PARAMETER = re.compile(r';\s*+([\w*-]++)\s*+=\s*+(?:"((?:[^"\\]++|\\.)*+)"|([^\
 
 
 def _is_sitemap(given: Mapping[str, str], address: str) -> bool:
-    """Return whether a link with these attributes leads to a sitemap or a feed."""
     rel = given.get("rel", "").lower().split()
     kind = given.get("type", "").partition(";")[0].strip().lower()
     # JSON Feed 1.0 had no media type of its own.
@@ -141,16 +140,13 @@ class _LinksParser(HeadParser, FormatParser):
     def feed(self, text: str) -> list[Entry]:
         """Return the links that are complete so far."""
         self._scanner.feed(text)
-        return self._take()
+        found, self._found = self._found, []
+        return found
 
     def close(self) -> list[Entry]:
         """Return the rest."""
         self._scanner.close()
-        return self._take()
-
-    def _take(self) -> list[Entry]:
-        found, self._found = self._found, []
-        return found
+        return self._found
 
     def _given(self, name: str, attributes: str) -> tuple[dict[str, str], str]:
         """Return the attributes of a tag that may have a URL, and that; a ``<base>`` is kept."""
@@ -270,11 +266,11 @@ class HtmlSitemapParser(_LinksParser):
 
     def close(self) -> list[Entry]:
         """Return the rest."""
-        found = super().close()
+        super().close()
         self._end_link()
         if self._scanner.problems.unfinished is not None:
             self.problems.end(self._scanner.problems.unfinished)
-        return [*found, *self._take()]
+        return self._found
 
     def _look_at(self, name: str, attributes: str) -> None:
         if name == "a":

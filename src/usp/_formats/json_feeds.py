@@ -169,20 +169,21 @@ def _literal(text: str) -> str | None:
 
 
 def _text(value: object) -> str | None:
-    """Return the text of a value, if it is one."""
     return values.text(without_forbidden(value, ignore)) if isinstance(value, str) else None
 
 
 def _address(value: object) -> str | None:
-    """Return the text of a value, if it is one and not a number."""
     return None if isinstance(value, _NumberText) else _text(value)
 
 
-def _named(value: object) -> list[str]:
-    """Return the names of authors: objects, or texts where a feed has written these instead."""
-    authors = value if isinstance(value, list) else [value]
-    names = (one.get("name") if isinstance(one, dict) else one for one in authors)
-    return [*filter(None, map(_text, names))]
+def _authors_of(value: Mapping[str, Any]) -> list[str]:
+    """Return the names of the authors of an item or a feed: of objects, or as texts; in 1.0, of one."""
+    for key in ("authors", "author"):
+        authors = given if isinstance(given := value.get(key), list) else [given]
+        names = (one.get("name") if isinstance(one, dict) else one for one in authors)
+        if found := [*filter(None, map(_text, names))]:
+            return found
+    return []
 
 
 class JsonItem(FeedEntry):
@@ -234,11 +235,6 @@ class JsonItem(FeedEntry):
             )
         date = modified or (None if story else published)
         return PageFields(last_modified=date, news_story=story, images=images or None)
-
-
-def _authors_of(value: Mapping[str, Any]) -> list[str]:
-    """Return the authors of an item or a feed; in 1.0, there is one."""
-    return _named(value.get("authors")) or _named(value.get("author"))
 
 
 class JsonFeedParser(FormatParser):
@@ -293,9 +289,14 @@ class JsonFeedParser(FormatParser):
             at = _past(_BETWEEN, text, end)
             self._has_comma = self._has_comma or "," in text[end:at]
             self._line += text.count("\n", end, at)
-            step = self._step if self._ends else self._step_outside
-            step = step if self._depth is None else self._skip
-            end = step(text, at, final=final) if at < len(text) else -1
+            if at == len(text):
+                end = -1
+            elif self._depth is not None:
+                end = self._skip(text, at, self._depth)
+            elif self._ends:
+                end = self._step(text, at, final=final)
+            else:
+                end = self._step_outside(text[at], at)
             self._line += text.count("\n", at, max(at, end))
         self._held = [text[max(at, end) :]]
         self._missing = len(self._held[0]) // 2 + 1
@@ -325,7 +326,6 @@ class JsonFeedParser(FormatParser):
         return self._read_value("items", text, at, final=final)
 
     def _step_over(self, text: str, at: int, most: int, *, final: bool) -> int:
-        """Read what should not be there."""
         in_items = len(self._ends) > 1
         if text[at] in "{}" and self._has_items:
             # A brace too many, or the end of the feed; or the list of items has ended too early.
@@ -339,10 +339,8 @@ class JsonFeedParser(FormatParser):
         self._note_damage(text[at:end])
         return end
 
-    def _step_outside(self, text: str, at: int, *, final: bool) -> int:
+    def _step_outside(self, mark: str, at: int) -> int:
         """Read what is before the feed, or after it: its items may go on there."""
-        del final
-        mark = text[at]
         if not self._is_complete:
             self._ends = ["}"] if mark == "{" else []
             return at + 1
@@ -394,10 +392,8 @@ class JsonFeedParser(FormatParser):
         self._depth, self._in_string, self._has_comma = 0, False, True
         return at
 
-    def _skip(self, text: str, at: int, *, final: bool) -> int:
+    def _skip(self, text: str, at: int, depth: int) -> int:
         """Return where a value that is skipped ends, or how far it was read."""
-        del final
-        depth = self._depth or 0
         for mark in _MARK.finditer(text, at):
             if mark[0] == "\\":
                 end = mark.start()

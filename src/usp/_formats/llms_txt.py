@@ -47,7 +47,6 @@ _MARKS = re.compile(
 
 
 def _plain(text: str) -> str | None:
-    """Return a text without its Markdown."""
     return values.text(_MARKS.sub(lambda mark: mark[1] or mark[2] or "", text))
 
 

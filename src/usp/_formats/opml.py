@@ -12,9 +12,8 @@ from usp._base.urls import is_http_url
 from usp._formats import values
 from usp._formats.abstract_parser import ChildEntry, Entry, ignore
 from usp._formats.xml.references import attributes as read_attributes
-from usp._formats.xml.scanner import Scanner, TokenHandler
 from usp._formats.xml.xml_parser import XmlParser
-from usp.objects.problem import ProblemCode, Problems
+from usp.objects.problem import ProblemCode
 from usp.objects.sitemap import IndexOPMLSitemap
 
 _FEED_SCHEME = re.compile(r"\Afeed:(?:(?://)?(?=https?:)|(?=//))", re.IGNORECASE)
@@ -59,7 +58,11 @@ class OpmlParser(XmlParser):
         super().start(name, attributes, empty)
         if name.rpartition(":")[2].lower() != "outline":
             return
-        address = Outline.of(attributes).feed
+        self.take(Outline.of(attributes))
+
+    def take(self, outline: Outline) -> None:
+        """Take the feed of an outline as a child."""
+        address = outline.feed
         url = child_url(address, self.url) if address else None
         if url is not None:
             self._done.append(ChildEntry(url, None, address, *self.scanner.place))
@@ -67,15 +70,13 @@ class OpmlParser(XmlParser):
             self.note(ProblemCode.BAD_LINK, address, lost=1)
 
 
-class _Outlines(TokenHandler):
+class _Outlines(OpmlParser):
     def __init__(self) -> None:
-        self.scanner = Scanner(self, Problems())
+        super().__init__()
         self.found: list[Outline] = []
 
-    def start(self, name: str, attributes: str, empty: bool) -> None:
-        del empty
-        if name.rpartition(":")[2].lower() == "outline":
-            self.found.append(Outline.of(attributes))
+    def take(self, outline: Outline) -> None:
+        self.found.append(outline)
 
 
 def outlines(texts: Iterable[str]) -> Iterator[Outline]:
@@ -83,8 +84,8 @@ def outlines(texts: Iterable[str]) -> Iterator[Outline]:
     reader = _Outlines()
     for text in chain(texts, [None]):
         if text is None:
-            reader.scanner.close()
+            reader.close()
         else:
-            reader.scanner.feed(text)
+            reader.feed(text)
         found, reader.found = reader.found, []
         yield from (one for one in found if any(map(is_http_url, filter(None, one))))

@@ -214,7 +214,6 @@ def _cleaned(line: str) -> str:
 
 
 def _is_sitemap(name: str) -> bool:
-    """Return whether a line of that name declares a sitemap."""
     return _SITEMAP.fullmatch(" ".join(_words(name))) is not None
 
 

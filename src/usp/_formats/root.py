@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from usp._base.display import excerpt
 from usp._base.reason import Reason
@@ -65,20 +65,15 @@ _MAX_STRAY = 64 * 1024  # characters in front of the root
 _RSS_DOCTYPE = re.compile(r"\bDTD RSS 0\.9|/rss-0\.9[0-9]?\.dtd", re.IGNORECASE)
 # The usual beginning: declaration, stylesheet and comments, with nothing in them to think about.
 _PROLOG = re.compile(r"(?:[ \t\r\n]++|<\?[^<>]*?\?>|<!--[^<>]*?-->)*+")
+_Root: TypeAlias = "tuple[tuple[str, str] | None, XmlParser]"
 _MAX_REMEMBERED = 2000  # characters of a root tag
-
-
-class _Root(NamedTuple):
-    """A root tag without problems: a parser that has read it and nothing else."""
-
-    namespace: tuple[str, str] | None
-    example: XmlParser
 
 
 @lru_cache(maxsize=128)
 def _usual_root(name: str, attributes: str) -> _Root | None:
-    """Return what a root tag means; None if that needs a closer look.
+    """Return what a root tag means: its foreign namespace, and a parser that has read nothing else.
 
+    None if that needs a closer look.
     The documents of a website have the same one, and finding out takes as long as reading twenty pages.
     """
     damage: list[ProblemCode] = []
@@ -93,11 +88,10 @@ def _usual_root(name: str, attributes: str) -> _Root | None:
     example = parser()
     example.start(name, attributes, empty=False)
     example.learn()
-    return _Root(_foreign_namespace(meaning, parser), example)
+    return _foreign_namespace(meaning, parser), example
 
 
 def _parser_of(name: str, roots: Mapping[str, str] = ROOTS) -> type[XmlParser] | None:
-    """Return what reads documents with a root of this name; None if nothing does."""
     return parser_at(roots[name]) if name in roots else None
 
 
@@ -189,8 +183,10 @@ class RootFinder(TokenHandler, FormatParser):
         It is what follows an XML declaration, or is inside no other element: HTML in front of it is
         not around it.
         """
-        if self.scanner.take_declaration():
-            self._leave()
+        if self.scanner.take_declaration():  # a document begins here
+            if self._wrapper is not None or self._silent is not None:
+                self._note_stray()
+            self._silent, self._open = None, 0
         if self.refusal or self._silent:
             return
         scope = Scope()
@@ -215,13 +211,6 @@ class RootFinder(TokenHandler, FormatParser):
         A name such as rss may mean anything in another vocabulary, that of a sitemap may not.
         """
         return self._is_direct and self._open == 1 and Space.SITEMAP in parser.vocabulary
-
-    def _leave(self) -> None:
-        """Leave everything that is open: a document begins here."""
-        if self._wrapper is not None or self._silent is not None:
-            self._note_stray()
-        self._silent = None
-        self._open = 0
 
     def _begin(self, parser: type[XmlParser], *, case_insensitive: bool = False) -> XmlParser:
         """Hand over to the concrete parser, with all that was noted so far."""

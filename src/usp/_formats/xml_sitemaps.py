@@ -204,12 +204,10 @@ class SitemapParser(BlockParser):
         return [LazyBatch(urls, block, shape, self._reader, found)]
 
     def _is_well(self, found: dict[str, list[str]], block: str) -> bool:
-        """Return whether there is no problem with what was cut."""
         has_problem = block.count("&") != block.count("&amp;") or not can_be_read(found)
         return not (has_problem or self.dialect.is_too_long(found["loc"]))
 
     def _children(self, urls: list[str], found: dict[str, list[str]]) -> list[Entry] | None:
-        """Return children that have a URL, and at most a date."""
         if found.keys() - SitemapEntry.core_fields or urls != found["loc"]:
             return None
         dates = values.texts(found["lastmod"]) if "lastmod" in found else repeat(None)

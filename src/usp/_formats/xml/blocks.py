@@ -232,7 +232,6 @@ class BlockParser(XmlParser):
         return trees
 
     def _finished(self, found: list[RawEntry], notes: Notes) -> list[Entry]:
-        """Return what entries have become; raises :class:`FastPathDeclined`."""
         entries: list[Entry] = []
         lost = 0
         for raw in found:

@@ -97,7 +97,6 @@ def _are_last(block: str, *tags: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _first(name: str) -> re.Pattern[str]:
-    """Return the pattern of the first entry of a block."""
     prefix, url = re.escape(name[: name.rfind(":") + 1]), re.escape(name)
     loc, one = f"{prefix}loc", f"{prefix}(?:{'|'.join(FIELDS)})"
     given = rf"((?:<{one}>(?:{_CDATA})?+[^<]*+</{one}>{_B}){{0,9}}+)"

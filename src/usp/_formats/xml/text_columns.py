@@ -42,7 +42,6 @@ def _escaped(section: re.Match[str]) -> str:
 
 
 def _grouped(keys: Iterable[Hashable]) -> list[list[int]]:
-    """Return the numbers of the keys that are equal."""
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
     for number, key in enumerate(keys):
         groups[key].append(number)

@@ -169,7 +169,6 @@ class XmlParser(TokenHandler, FormatParser):
         return None if self.root_implied else self._root
 
     def _known(self, name: str) -> Meaning:
-        """Return what an element means at the position of the parser."""
         return self.dialect.meaning(self._scope, name, type(self._entry))
 
     def learn(self) -> None:
@@ -181,7 +180,6 @@ class XmlParser(TokenHandler, FormatParser):
                 self.dialect.meaning(self._scope, f"{prefix}{colon}{field}", entry)
 
     def _scope_inside(self, attributes: str) -> Scope:
-        """Return the scope inside a tag, which may declare namespaces."""
         if "xmlns" not in attributes:
             return self._scope
         return self._scope.below(attributes, read_attributes(attributes, ignore))
@@ -260,7 +258,9 @@ class XmlParser(TokenHandler, FormatParser):
             if self._field is not None or not self._has_entries:
                 self._take_unknown(name, attributes)
         elif role is ElementRole.ENTRY and self._field and self._field.is_empty_loc:
-            self._wrap(name, meaning)
+            self.note(ProblemCode.ENTRY_IN_LOC, f"<{name}>")
+            # The loc may be meant to be inside the entry.
+            self._wrapped = _Wrapped(self.entries[meaning.local], kept(name), len(self._stack))
             role = ElementRole.OTHER
         elif (
             self._field is not None
@@ -377,11 +377,6 @@ class XmlParser(TokenHandler, FormatParser):
             self._unknown = self._unknown or (self.scanner.line, f"<{name}>")
             self._unknown_count += 1
 
-    def _wrap(self, name: str, meaning: Meaning) -> None:
-        """Note an entry inside an empty loc: the loc may be meant to be inside the entry."""
-        self.note(ProblemCode.ENTRY_IN_LOC, f"<{name}>")
-        self._wrapped = _Wrapped(self.entries[meaning.local], kept(name), len(self._stack))
-
     def _make_room(self, meaning: Meaning) -> None:
         """Close what is open and cannot hold an element of that meaning."""
         if meaning.role is ElementRole.ENTRY:
@@ -437,7 +432,6 @@ class XmlParser(TokenHandler, FormatParser):
             self._begin_field(meaning, attributes)
 
     def _note_stray_entry(self, local: str) -> None:
-        """Note an entry that does not belong in such a document: the first one of its kind."""
         if local not in self._noted_strays:
             self._noted_strays.add(local)
             self.note(self.strays[local])
@@ -504,23 +498,18 @@ class XmlParser(TokenHandler, FormatParser):
             self._too_deep.clear()
         depth = len(self._stack)
         field = self._field
-        if field is not None and field.depth == depth:
-            self._end_field(field)
+        if field is not None and field.depth == depth and self._entry is not None:
+            self._field, text = None, field.text()
+            if field.nested:
+                self._entry.nested_loc = text
+            else:
+                self._add(field.meaning, text, field.attributes, field.place)
         if self._entry is not None and self._entry_depth >= depth + self._implied:
             self._finish_entry()
         if self._bases[-1][0] >= depth:
             self._bases.pop()
         if not depth:
             self.root_closed = True
-
-    def _end_field(self, field: OpenField) -> None:
-        assert self._entry is not None
-        self._field = None
-        text = field.text()
-        if field.nested:
-            self._entry.nested_loc = text
-        else:
-            self._add(field.meaning, text, field.attributes, field.place)
 
     def _add(self, meaning: Meaning, text: str, attributes: str, place: Place) -> None:
         """Give the entry an element; those beyond the maximum are ignored."""
