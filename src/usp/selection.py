@@ -9,7 +9,7 @@ from itertools import accumulate, compress, groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 
-from usp._base.dates import in_utc, known_date
+from usp._base.dates import in_utc
 from usp._base.filters import Moment, Patterns, checked, for_pages, for_sitemaps, moment, period
 from usp._base.seen_urls import SeenUrls
 from usp._base.urls import url_parts
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from usp.objects.page import PageBlock, SitemapPage
+    from usp.objects.page import PageBlock, PageFields, SitemapPage
 
     Options = TypeVar("Options", bound=CrawlOptions)
 
@@ -231,7 +231,7 @@ class SelectionRun:
                 )
             if not self.wants(page.sitemap_url):
                 return False
-        return self.keep(PageList([page]))[1][0]
+        return self.keep(PageList([page]))[0]
 
     def blocks(self, tree: AbstractSitemap) -> Iterator[tuple[AbstractSitemap, PageBlock]]:
         """Yield the selected pages of ``tree.page_blocks()``; excluded sitemaps are not parsed."""
@@ -249,22 +249,20 @@ class SelectionRun:
         while not self.over and (given := next(remaining, None)) is not None:
             sitemap_url, block = given
             if self.wants(sitemap_url):
-                block, keep = self.keep(block)
+                keep = self.keep(block)
                 if all(keep):
                     yield sitemap_url, block
                 elif any(keep):
                     yield sitemap_url, PickedPages(block, keep)
 
-    def keep(self, block: PageBlock) -> tuple[PageBlock, list[bool]]:
-        """Return a block, with its pages if they had to be read, and which of them are selected."""
+    def keep(self, block: PageBlock) -> list[bool]:
+        """Return which pages of a block are selected."""
         urls = block.urls
         keep = [True] * len(urls)
         if self._by_url:
             keep = list(map(self._wants_url, urls))
         dates: list[datetime | None] = []
         if self._by_date:
-            if block.texts() is None:  # the pages have to be created; they keep what was parsed
-                block = PageList(list(block.pages()))
             dates = dates_in(block)
             wanted = map(self._wants_date, dates)
             keep = [one and other for one, other in zip(keep, wanted, strict=True)]
@@ -280,7 +278,7 @@ class SelectionRun:
         undated = sum(date is None for date in compress(dates, keep))
         if undated and self._in_period and self._on_undated is not None:
             self._on_undated(undated)
-        return block, keep
+        return keep
 
     def _wants_url(self, url: str) -> bool:
         if self._host is not None and not self._host.match(url):
@@ -296,7 +294,7 @@ class SelectionRun:
         return self._end is None or moment < self._end
 
 
-def date_of(page: SitemapPage) -> datetime | None:
+def date_of(page: SitemapPage | PageFields) -> datetime | None:
     """Return when a page was last modified or, failing that, published.
 
     News and feeds mostly have the date of publication only.
@@ -308,7 +306,4 @@ def date_of(page: SitemapPage) -> datetime | None:
 
 def dates_in(block: PageBlock) -> list[datetime | None]:
     """Return that date of each page of a block."""
-    texts = block.texts()
-    if texts is None:
-        return list(map(date_of, block.pages()))
-    return list(map(known_date, texts.get("lastmod", [""] * len(block.urls))))  # has no news
+    return list(map(date_of, block.rows()))

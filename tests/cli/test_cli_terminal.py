@@ -178,7 +178,7 @@ def document(put):
 def test_nothing_steers_the_terminal_and_formats_can_still_be_read(document):
     screens = {}
     for form in cases(["csv", "json", "jsonl", "xml", "tabtree", "pages"]):
-        ran = run_on_terminal("ls", document, "-f", form, stdout="terminal")
+        ran = run_on_terminal("ls", "-q", document, "-f", form, stdout="terminal")
         assert ran.status == 0
         text = ran.screen.decode().replace("\r\r\n", "\n").replace("\r\n", "\n")
         assert all(char.isprintable() or char in "\n\t" for char in text), ascii(text)

@@ -94,7 +94,7 @@ def test_the_lines_of_urls_among_others_are_known():
     (batch,) = PlainTextParser(TEXT_URL).feed(text)
     block = ExaminedBlock(batch, batch.as_written, batch.block, batch.lines)
     assert block.places == [(1, 1), (4, 1), (5, 1)]
-    assert [block.place(at).line for at in range(3)] == [1, 4, 5]
+    assert [block.place(at)[0] for at in range(3)] == [1, 4, 5]
 
 
 @LAW

@@ -284,7 +284,7 @@ RAISED = [
     ("requests", requests.ConnectTimeout("slow"), UNREACHABLE),
     ("requests", requests.ReadTimeout("slow"), SILENT),
     ("requests", requests.exceptions.SSLError("no certificate"), OTHER),
-    ("requests", requests.ConnectionError(), UNREACHABLE),
+    ("requests", requests.ConnectionError(), OTHER),
     ("requests", requests.ConnectionError(urllib3.exceptions.ProtocolError("aborted")), ABORTED),
     ("requests", requests.TooManyRedirects("round and round"), OTHER),
     ("requests", requests.exceptions.InvalidURL("what"), OTHER),

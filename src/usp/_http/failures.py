@@ -85,15 +85,21 @@ def reason_of(
     return reason
 
 
-NO_CONNECTION = frozenset(
-    {
-        FailureCode.NO_SUCH_HOST,
-        FailureCode.CONNECT_TIMEOUT,
-        FailureCode.CONNECTION_REFUSED,
-        FailureCode.UNREACHABLE,
-    }
-)
-"""The codes of failures before anything could be sent: other requests to the host would fail, too."""
+_NO_CONNECTION = {
+    FailureCode.NO_SUCH_HOST,
+    FailureCode.CONNECT_TIMEOUT,
+    FailureCode.CONNECTION_REFUSED,
+}
+
+
+def had_no_connection(error: BaseException, code: FailureCode) -> bool:
+    """Return whether nothing could be sent, so that other requests to the host would fail, too.
+
+    What raises a ``ConnectionError`` without a cause may do so for one URL: mocks and adapters do.
+    """
+    names = {name for one in causes(error) for name in _names_of(one)}
+    is_known = bool(names & {"ConnectTimeoutError", "ClientConnectorError"})
+    return code in _NO_CONNECTION or (code is FailureCode.UNREACHABLE and is_known)
 
 
 def _is_cut(error: BaseException) -> bool:

@@ -22,7 +22,7 @@ from usp._base.shortage import scarce, shortage_of
 from usp._base.urls import BadUrl, HttpUrl, read_url
 from usp._http import identity
 from usp._http.encodings import ACCEPTED, BodyDecoder
-from usp._http.failures import LARGE_HEAD, NO_CONNECTION, is_bot_wall, reason_of, too_large
+from usp._http.failures import LARGE_HEAD, had_no_connection, is_bot_wall, reason_of, too_large
 from usp._http.http1 import HEAD_BYTES
 from usp._http.identity import OUR_NAME, Timeout, is_harmless
 from usp._http.redirects import REDIRECTS, BadRedirect, HopCookies, follow, too_many
@@ -288,7 +288,7 @@ class Flow:
         failure = self.error(
             reason,
             retryable=shortage is not None or is_late or is_closed,
-            unreachable=is_about_host and code in NO_CONNECTION,
+            unreachable=is_about_host and had_no_connection(error, code),
             silent=is_about_host and is_late,
             shortage=shortage,
         )

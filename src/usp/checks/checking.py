@@ -198,7 +198,7 @@ class Checking:
             findings: Iterable[Finding] = self._ask(RuleScope.BLOCK, block, sitemap.url)
             held, findings = _held_back(block, findings) if sitemap.is_cut else ((), findings)
             yield from findings
-            site.add(len(block.urls))
+            site.room -= len(block.urls)
             if is_pages and site.is_full:
                 if examination is not None:
                     sitemap.problems = examination.problems  # so far

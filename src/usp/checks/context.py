@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING
 
 from usp._base.seen_urls import UrlFingerprints
@@ -63,7 +64,7 @@ class Site:
     otherwise the tree is that of one sitemap. ``start_url`` is None for files. ``robots`` is what the
     robots.txt allows. ``tried`` are the requests for documents that are not in the tree, ``not_found``
     is what could not be fetched, although it may exist. ``sitemaps`` are those that were read so far,
-    without their pages; ``room`` is how many more pages may be read, None for all. ``home`` is where
+    without their pages; ``room`` is how many more pages may be read. ``home`` is where
     files will be: the URL that was given, or the host that robots.txt in the folder names. ``built``
     are the pages in the folder, ``known`` those of a list.
     """
@@ -79,7 +80,7 @@ class Site:
         self.not_found: list[Failure] = [] if website is None else website.not_found
         self.robots = robots_of(root, checking.agents)
         self.sitemaps: list[CheckedSitemap] = []
-        self.room = checking.most_pages
+        self.room = inf if checking.most_pages is None else checking.most_pages
         self.sample = Sample(checking.fetch_pages)
         self._folder = path_of(root.url)
         if self._folder is not None and not self.is_folder:
@@ -121,12 +122,7 @@ class Site:
     @property
     def is_full(self) -> bool:
         """Whether as many pages were read as may be."""
-        return self.room is not None and self.room <= 0
-
-    def add(self, pages: int) -> None:
-        """Count pages that were read."""
-        if self.room is not None:
-            self.room -= pages
+        return self.room <= 0
 
     @property
     def robots_txt(self) -> CheckedSitemap | None:

@@ -1,4 +1,4 @@
-"""What a command writes: text that is safe to print, tables and drawings; the log goes elsewhere."""
+"""What a command writes: lines that are safe to print, fit and have colors; the log goes elsewhere."""
 
 from __future__ import annotations
 

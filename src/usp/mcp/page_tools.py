@@ -196,8 +196,8 @@ def find_pages(
     stamps: array[float] = array("d")
     for number, sitemap in enumerate(page_sitemaps(tree)):
         first = number << _BITS
-        for given in token.blocks(sitemap) if run.wants(sitemap.url) else ():
-            block, keep = run.keep(given)
+        for block in token.blocks(sitemap) if run.wants(sitemap.url) else ():
+            keep = run.keep(block)
             if contains:
                 texts = map(str.casefold, _searched(block))
                 keep = [one and contains in text for one, text in zip(keep, texts, strict=True)]

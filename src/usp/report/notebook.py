@@ -47,14 +47,9 @@ def repr_html(node: AbstractSitemap) -> str:
     found, result = wrong.found, wrong.verdict(counts=wrong.checked)
     writer = _TreeHtml(Addresses(shared_origin(one.url for one in walk(node))), wrong)
     totals = counted(node.sitemap_count(), "sitemap") + (f", {found}" if found.total else "")
-    head = tag("div", _colored(shown_text(str(result)), result.color))
-    if advice := result.what_to_do():
-        head = Markup(head + tag("div", shown_text(advice)))
-    head = Markup(
-        "".join(
-            [head, *(tag("div", line, style=_AS_WRITTEN) for line in (totals, *result.to_mend()))]
-        )
-    )
+    lines = [_colored(shown_text(str(result)), result.color), *filter(None, [result.what_to_do()])]
+    lines += [totals, *result.to_mend()]
+    head = Markup("".join(tag("div", line, style=_AS_WRITTEN) for line in lines))
     return tag("div", head, writer.node(node, 0), style="font-family:monospace;font-size:13px")
 
 

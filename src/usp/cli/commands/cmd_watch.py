@@ -20,6 +20,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
+from click import get_current_context
+from click.core import ParameterSource
 from click.exceptions import Exit
 
 from usp._base.display import clock, counted, duration, printable
@@ -138,6 +140,7 @@ def command(
         what = "is a file; name a folder" if feeds else "is a folder; name a file in it"
         raise bad_value("--snapshot", f"{str(snapshot)!r} {what}")
     form = options.format_for(output, form, ("text", "jsonl"), "text")
+    _refuse_keep_partial()
     own = {name: given.pop(name) for name in ("shell_command", "post_to", "feed_path", "removed")}
     if [output, own["shell_command"], own["post_to"]].count(None) < 2:  # noqa: PLR2004
         raise click.UsageError("choose one of -o, --exec and --post")
@@ -177,6 +180,15 @@ def command(
         raise Exit(FAILED)
     if run.strict and watcher.incomplete:
         raise Exit(PARTIAL)
+
+
+def _refuse_keep_partial() -> None:
+    """Refuse an option without a meaning here, unless a configuration file has it for all commands."""
+    source = get_current_context().get_parameter_source("keep_partial")
+    if source is ParameterSource.COMMANDLINE:
+        raise click.UsageError(
+            "--keep-partial cannot be used with usp watch: a round that is stopped is repeated"
+        )
 
 
 def _feeds_in(path: Path) -> dict[str, bool]:
