@@ -113,7 +113,7 @@ WRONG = {
         ["ls", ".", "-f", "cvs"]
     ],
     "unknown log format 'xml'; choose from text, json\n": [["tree", ".", "--log-format", "xml"]],
-    "--address is that of a Ray cluster; add --engine ray": [[*CRAWL, "--address", "auto"]],
+    "--address is that of a Ray cluster; set --engine to ray": [[*CRAWL, "--address", "auto"]],
     "choose one of them": [[*CRAWL, "--again", "--retry-failed"]],
     f"'30m' {NOT_A_DATE}": [[*CRAWL, "--since", "30m"]],
     "choose a folder for the dataset": [["crawl", "-", "-o", " "]],

@@ -28,7 +28,7 @@ from usp._store import Store
 from usp.fleet.crawler import HostTurns, Job
 from usp.fleet.options import FleetOptions, FleetRun
 from usp.fleet.site import SiteCrawl
-from usp.fleet.site_list import Assignment
+from usp.fleet.site_list import WaitingSite
 from usp.limits import Limits
 from usp.objects.problem import FailureCode
 from usp.objects.sitemap import page_steps, problems_until
@@ -176,7 +176,7 @@ async def site_of_many(**options) -> dict:
     client = AsyncClient(Web(PAGES))
     client.sent, client.statuses = Counter(), Counter()
     job = Job(FleetRun(options=FleetOptions(**options)))
-    crawl = SiteCrawl(job, H + "/", "1", HostTurns(1), Assignment(H))
+    crawl = SiteCrawl(job, WaitingSite(H + "/", H), "1", HostTurns(1))
     crawl.client = client
     await crawl.fetch()
     rows = [row async for table, part in crawl.tables() if table == "visits" for row in part]

@@ -22,7 +22,7 @@ from usp.cli import main
 from usp.fleet import FleetOptions, FleetRun, crawl_fleet, crawl_sites, engines, unwrap
 from usp.fleet.current import OpenDataset
 from usp.fleet.dataset import Dataset
-from usp.fleet.site_list import Assignment, Assignments
+from usp.fleet.site_list import Assignments, WaitingSite
 from usp.web_client.zones import Zones
 
 HERE = Path(__file__).parent
@@ -99,7 +99,7 @@ def rows_in(batches: list[Any], table: str) -> list[dict[str, Any]]:
 
 def handed_out(*sites: tuple[str, str], **how: Any) -> Assignments:
     """Give sites, with their keys, that have all come."""
-    left = Assignments(((site, Assignment(key)) for site, key in sites), **how)
+    left = Assignments((WaitingSite(*one) for one in sites), **how)
     while left.total is None:
         left.look()
     return left
@@ -255,7 +255,7 @@ def dies_of_poison(pipe, job):
 
     def tasted(self):
         for batch in batches(self):
-            if any(POISON in site for site, _ in batch):
+            if any(POISON in site.url for site in batch):
                 os.kill(os.getpid(), signal.SIGKILL)
             yield batch
 

@@ -18,11 +18,10 @@ from fleet_support import ALLOWED, OPTIONS, crawled, invoke, outcomes_of, rows_o
 from usp.cli.commands import cmd_crawl as crawl
 from usp.cli.commands import cmd_stats as stats
 from usp.fleet import DatasetError, FleetRun, crawl_fleet
-from usp.fleet.crawler import Job, killer_part
+from usp.fleet.crawler import Job, crawl_parts
 from usp.fleet.dataset import Dataset
 from usp.fleet.known_sites import KnownSites
 from usp.fleet.options import Shard
-from usp.fleet.site_list import Assignment
 from usp.selection import Selection
 from website import Answer, Site, TaggedSite, index, robots, urlset
 
@@ -491,14 +490,13 @@ def test_the_command_says_it_and_ends_with_1_and_stats_show_it(pair, root):
 def test_a_site_that_kills_its_workers_keeps_what_it_had(pair, root):
     site = f"{pair[0].base}/"
     with KnownSites(Dataset(root), Shard()) as known:
-        (found,) = (one for one in known.known("true") if one.site == site)
+        (found,) = (one for one in known.known("true") if one.url == site)
 
     async def in_a_loop() -> Any:  # as in a notebook
-        return killer_part(
-            Job(FleetRun(options=OPTIONS), str(root), 2), site, Assignment("", found)
-        )
+        job = Job(FleetRun(options=OPTIONS), str(root), 2)
+        return list(crawl_parts(job, iter([[found._replace(deaths=3)]])))
 
-    part = asyncio.run(in_a_loop())
+    (part,) = asyncio.run(in_a_loop())
     ((row,), rows) = part.sites, {file.table: file.rows for file in part.files}
     assert (row["outcome"], row["code"], row["pages"]) == ("kept", "internal-error", 8)
     assert rows == {"visits": 1}

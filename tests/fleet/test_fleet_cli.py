@@ -145,7 +145,7 @@ def test_columns_limits_and_networks_are_as_they_are_given(some, tmp_path, monke
 @pytest.mark.parametrize(
     ("module", "extra", "command"),
     [
-        ("usp.fleet.site", "usp[fleet]", [crawl.command, "-", "-o", "d"]),
+        ("aiohttp", "usp[fleet]", [crawl.command, "-", "-o", "d"]),
         ("ray", "usp[ray]", [crawl.command, "-", "-o", "d", "--engine", "ray"]),
         ("duckdb", "usp[fleet]", [stats.command, "d"]),
     ],

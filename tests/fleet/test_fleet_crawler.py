@@ -199,9 +199,9 @@ REFUSED = [
 ]
 RUNS = [
     ({"again": True, "retry_failed": True}, "choose one of them"),
-    ({"accept": True}, "add again, retry_failed or due"),
+    ({"accept": True}, "add 'again', 'retry_failed' or 'due'"),
     ({"engine": "steam"}, "unknown engine 'steam'; choose from local, ray"),
-    ({"address": "auto"}, "it needs engine='ray'"),
+    ({"address": "auto"}, "set 'engine' to ray"),
 ]
 
 

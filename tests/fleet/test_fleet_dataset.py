@@ -158,12 +158,12 @@ def test_new_sites_of_a_list_are_found_and_known_ones_with_what_is_known(dataset
         known.listed(sites("a", "z"))
         (one,) = known.known("true", checks=True)
         row, (sitemap,) = one.rows()
-        assert (one.site, row["site"], one.sitemaps, sitemap["pages"]) == (*2 * sites("a"), 1, 3)
+        assert (one.url, row["site"], one.sitemaps, sitemap["pages"]) == (*2 * sites("a"), 1, 3)
         assert list(known.unknown()) == sites("z")
     seen = []
     for number in range(3):
         with KnownSites(dataset, Shard(number, 3)) as known:
-            seen += [one.site for one in known.known("true")]
+            seen += [one.url for one in known.known("true")]
     assert sorted(seen) == sites("a", "b")
 
 

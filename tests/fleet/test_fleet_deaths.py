@@ -23,7 +23,7 @@ from usp.fleet import run as run_module
 from usp.fleet.crawler import Job, crawl_parts
 from usp.fleet.dataset import Dataset
 from usp.fleet.engines import RayEngine, Signal, work
-from usp.fleet.site_list import Assignment
+from usp.fleet.site_list import WaitingSite
 from usp.fleet.tables import Part
 
 RUN = FleetRun(workers=2, options=OPTIONS, commit_seconds=0.2)
@@ -67,7 +67,7 @@ def test_a_worker_asks_for_batches_tells_what_it_has_done_and_ends_with_its_driv
 
     monkeypatch.setattr(os, "_exit", end)
     urls = [site.url for site in fleet.sites if site.kind == "small"][:3]
-    answers = [[(url, Assignment(url))] for url in urls] + [[]]
+    answers = [[WaitingSite(url, url)] for url in urls] + [[]]
     ours, theirs = multiprocessing.Pipe()
     told: list[object] = []
 
@@ -97,7 +97,7 @@ def test_a_worker_that_is_stopped_reports_what_it_has(fleet, tmp_path):
     stopped = threading.Event()
     (group,) = crawl_parts(
         Job(RUN, str(tmp_path), 1),
-        iter([[(url, Assignment(url)) for url in urls]]),
+        iter([[WaitingSite(url, url) for url in urls]]),
         on_site=lambda _: stopped.set(),
         stopped=stopped.is_set,
     )
@@ -110,25 +110,25 @@ def test_a_worker_that_is_stopped_reports_what_it_has(fleet, tmp_path):
 
 def test_sites_of_a_worker_that_died_are_handed_out_again():
     left = handed_out(("a1", "a"), ("a2", "a"), ("b1", "b"))
-    batch = left.batch(9, "x")
-    assert batch == [("a1", Assignment("a")), ("a2", Assignment("a")), ("b1", Assignment("b"))]
-    left.done(batch[0][1])
-    assert left.take_back(dict(batch[1:])) is None
-    assert left.batch(9, "y") == [("a2", Assignment("a")), ("b1", Assignment("b"))]
+    assert [one.url for one in left.batch(9, "x")] == ["a1", "a2", "b1"]
+    left.done("x", ["a1"])
+    assert [one.url for one in left.lost("x")] == ["a2", "b1"]
+    assert [(one.url, one.kills) for one in left.batch(9, "y")] == [("a2", False), ("b1", False)]
     assert not left.has_more
-    assert not left.suspects
 
 
 def test_a_site_with_which_two_workers_died_gets_a_worker_of_its_own_and_fails_with_the_third():
     left = handed_out(("a", "a"), ("b", "b"))
-    for _ in range(2):
-        left.take_back(dict(left.batch(9, "x")))
-    assert left.batch(9, "x") == []
-    first, second = left.suspects.popleft(), left.suspects.popleft()
-    assert (first, second) == ([("a", Assignment("a"))], [("b", Assignment("b"))])
-    assert left.take_back(dict(first)) == "a"
+    for worker in "xy":
+        assert len(left.batch(9, worker)) == len(left.lost(worker)) == 2
+    (first,) = left.batch(9, "z")
+    assert first == WaitingSite("a", "a", deaths=2)
+    assert left.batch(9, "z") == []  # nothing else, as long as it has that
+    assert left.batch(9, "w") is None
+    (killer,) = left.lost("z")
+    assert (killer.url, killer.kills) == ("a", True)
+    assert left.batch(9, "w") == [WaitingSite("b", "b", deaths=2)]
     assert not left.has_more
-    assert not left.suspects
 
 
 class _RayError(Exception):
@@ -247,13 +247,14 @@ def test_among_many_suspects_the_one_that_kills_is_found_with_few_workers():
     left = handed_out(*((name, name) for name in names))
     done, workers = [], 0
     killers = []
-    while len(left) or left.suspects:
+    while len(left):
         workers += 1
-        batch = dict(left.batch(4000, workers) if len(left) else left.suspects.popleft())
+        batch = [one.url for one in left.batch(4000, workers)]
         if "s1234" not in batch and workers > 2:
+            left.done(workers, batch)
             done += batch
-        elif (killer := left.take_back(batch)) is not None:
-            killers.append(killer)
+        else:
+            killers += [one.url for one in left.lost(workers) if one.kills]
     assert killers == ["s1234"]
     assert sorted([*done, *killers]) == sorted(names)
     assert workers < 50
@@ -306,7 +307,7 @@ def test_what_a_function_does_can_be_waited_for_later():
 def test_a_run_ends_while_its_store_is_silent_and_what_was_committed_stays(
     fleet: Served, tmp_path, silent, monkeypatch, share
 ):
-    monkeypatch.setattr("usp.fleet.dataset._SHARE", share)  # when the second commit is
+    monkeypatch.setattr("usp.fleet.run._SHARE", share)  # when the second commit is
     seen, run = [], FleetRun(workers=1, options=OPTIONS, commit_seconds=0.05)
     with pytest.raises(KeyboardInterrupt):
         crawl_fleet(fleet.urls[:30], tmp_path / "d", run, seen.append)

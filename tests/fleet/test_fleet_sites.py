@@ -14,9 +14,7 @@ from usp._base.urls import Login
 from usp.fleet import SiteListError, read_sites
 from usp.fleet import site_list as sites_module
 from usp.fleet.site_list import (
-    Assignment,
-    Extras,
-    Known,
+    WaitingSite,
     address_of,
     by_address,
     homepage,
@@ -44,7 +42,7 @@ def test_a_site_is_the_address_of_its_homepage_and_a_login_is_kept_apart():
     assert found == [(text, site, None) for text, site in HOMEPAGES]
     extras = {}
     assert list(homepages(["http://u:p@h/x", " ", "h"], extras)) == ["http://h/", "https://h/"]
-    assert extras == {"http://h/": Extras(Login(b"u", b"p"))}
+    assert extras == {"http://h/": WaitingSite("http://h/", login=Login(b"u", b"p"))}
 
 
 def test_an_opml_file_lists_websites_and_feeds(tmp_path):
@@ -178,28 +176,28 @@ def test_a_line_that_is_too_long_is_named_and_left_out(tmp_path):
 
 def test_a_host_is_never_divided_and_one_worker_has_it_at_a_time():
     left = handed_out(("1", "a"), ("4", "b"), ("2", "a"), ("5", "c"))
-    assert left.batch(2, "x") == [("1", Assignment("a")), ("2", Assignment("a"))]
-    left._add("3", Assignment("a"))
-    assert left.batch(9, "y") == [("4", Assignment("b")), ("5", Assignment("c"))]
-    assert left.batch(9, "y") == []
+    assert left.batch(2, "x") == [WaitingSite("1", "a"), WaitingSite("2", "a")]
+    left._add(WaitingSite("3", "a"))
+    assert left.batch(9, "y") == [WaitingSite("4", "b"), WaitingSite("5", "c")]
+    assert left.batch(9, "y") is None
     assert left.has_more
-    for _ in range(2):
-        left.done(Assignment("a"))
-    assert left.batch(9, "y") == [("3", Assignment("a"))]
+    left.done("x", ["1", "2"])
+    assert left.batch(9, "y") == [WaitingSite("3", "a")]
+    assert left.batch(9, "y") == []
     assert not left.has_more
 
 
 def test_sites_to_be_left_alone_are_handed_out_to_nobody():
     left = handed_out(("1", "a"), ("2", "a"), is_left_alone=lambda site: site == "1")
-    assert left.batch(9, "x") == [("2", Assignment("a"))]
+    assert left.batch(9, "x") == [WaitingSite("2", "a")]
 
 
 def test_sites_at_one_address_are_found_by_looking_them_up():
     addresses = {"a": "192.0.2.1", "b": "192.0.2.1"}
     urls = [f"http://{host}/" for host in "abc"] * 700
-    keyed = list(by_address(map(Known, urls), lambda host: addresses.get(host, host)))
-    assert [one.site for one, _ in keyed] == urls
-    assert {key for _, key in keyed} == {"192.0.2.1", "c"}
+    keyed = list(by_address(map(WaitingSite, urls), lambda host: addresses.get(host, host)))
+    assert [one.url for one in keyed] == urls
+    assert {one.key for one in keyed} == {"192.0.2.1", "c"}
     assert address_of("127.0.0.1") == "127.0.0.1"
     assert address_of("no.such.host.invalid") == "no.such.host.invalid"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import os
 import random
 import re
 import ssl
@@ -99,7 +100,10 @@ def proxy_of(url: HttpUrl, proxies: Mapping[str, str], *, environment: bool = Tr
 
     Those that the environment names come last.
     """
-    if environment and not getproxies().keys() <= {"no"}:
+    may_have = sys.platform in ("darwin", "win32") or "proxy" in " ".join(os.environ).lower()
+    if (
+        environment and may_have and not getproxies().keys() <= {"no"}
+    ):  # which takes five times as long
         from requests.utils import get_environ_proxies  # noqa: PLC0415 - takes long to load
 
         proxies = {**get_environ_proxies(url.origin, proxies.get("no_proxy")), **proxies}

@@ -26,7 +26,7 @@ from usp.fleet.dataset import Dataset, first_number
 from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.options import FleetOptions, FleetRun
 from usp.fleet.page_changes import PageComparison
-from usp.fleet.site_list import Assignment, Batch, Extras, homepage, host_key
+from usp.fleet.site_list import Batch, WaitingSite, homepage, host_key
 from usp.fleet.tables import Part, PartWriter, Row, rows_of, wrap
 
 Item: TypeAlias = tuple[str, Any]
@@ -97,11 +97,7 @@ def _sites_in(batches: Iterable[Any]) -> Iterator[Batch]:
                 f"the sites must be in a column named 'site'; the columns are: {there}"
             )
         found = (homepage(str(text)) for text in batch.column("site").to_pylist() if text)
-        yield [
-            (site, Assignment(host_key(site), extras=Extras(login)))
-            for site, login in found
-            if site
-        ]
+        yield [WaitingSite(site, host_key(site), login) for site, login in found if site]
 
 
 def crawl_tables(batches: Iterator[Batch], job: Job) -> Generator[Item | None]:
@@ -125,9 +121,9 @@ def crawl_tables(batches: Iterator[Batch], job: Job) -> Generator[Item | None]:
         thread.join()
 
 
-def site_module() -> Any:
+def site_module(module: str = "usp.fleet.site") -> Any:
     """Return the module that crawls one site; raises ``MissingExtraError`` without aiohttp."""
-    return load_extra("usp.fleet.site", "Crawling many sites needs aiohttp", "fleet")
+    return load_extra(module, "Crawling many sites needs aiohttp", "fleet")
 
 
 _MOST_TIMES = 10_000  # hosts whose last request is remembered before the past is forgotten
@@ -179,7 +175,7 @@ class _Crawler:
         self._prefix = f"{job.run}.{job.writer}" if job.root else secrets.token_hex(6)
         self._site = site_module()
         self._turns = HostTurns(options.per_host, options.wait)
-        self._waiting: dict[str, deque[tuple[str, Assignment]]] = defaultdict(deque)
+        self._waiting: dict[str, deque[WaitingSite]] = defaultdict(deque)
         self._busy: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()  # of sites, and the one that starts them
         self._crawls: set[Any] = set()  # whose documents are received, or not read yet
@@ -203,10 +199,13 @@ class _Crawler:
         # One more thread than that: for the list of sites, which may let others wait.
         executor = ThreadPoolExecutor(resolvers + 1, "usp-fleet-names")
         asyncio.get_running_loop().set_default_executor(executor)
-        self._reading, self._change = asyncio.Lock(), asyncio.Event()
+        self._reading, self._change, self._idle = asyncio.Lock(), asyncio.Event(), asyncio.Event()
         self._start(self._start_sites())
         while self._tasks and not self.stopped.is_set() and self.failure is None:
-            await asyncio.wait(self._tasks, timeout=_TICK, return_when=asyncio.FIRST_COMPLETED)
+            with suppress(
+                TimeoutError
+            ):  # not asyncio.wait, which would look at all tasks each time
+                await asyncio.wait_for(self._idle.wait(), _TICK)
             if self._alone is not None and self._alone.is_stale:
                 await asyncio.to_thread(self._alone.refresh)
                 for crawl, work in self._fetching.items():
@@ -227,16 +226,18 @@ class _Crawler:
         error = None if task.cancelled() else task.exception()
         self.failure = self.failure or error
         self._change.set()
+        if self.failure is not None or not self._tasks:
+            self._idle.set()
 
     async def _start_sites(self) -> None:
         """Start every site once there is room for it; those whose key is busy wait for that."""
         while (batch := await asyncio.to_thread(next, self._batches, None)) is not None:
-            for site, place in batch:
-                if self._busy[place.key] >= self._options.sites_per_host:
-                    self._waiting[place.key].append((site, place))
+            for site in batch:
+                if self._busy[site.key] >= self._options.sites_per_host:
+                    self._waiting[site.key].append(site)
                 else:
-                    self._busy[place.key] += 1
-                    self._start(self._crawl_key(site, place))
+                    self._busy[site.key] += 1
+                    self._start(self._crawl_key(site))
                 await self._room()
 
     async def _room(self) -> None:
@@ -247,28 +248,28 @@ class _Crawler:
             self._change.clear()
             await self._change.wait()
 
-    async def _crawl_key(self, site: str, place: Assignment) -> None:
+    async def _crawl_key(self, site: WaitingSite) -> None:
         """Crawl a site, then those that wait for the same key, one after another."""
-        await self._crawl_site(site, place)
-        while waiting := self._waiting.pop(place.key, None):
-            site, place = waiting.popleft()
-            self._waiting[place.key] = waiting
-            await self._crawl_site(site, place)
-        self._busy -= Counter([place.key])  # and forget a key that is free
+        await self._crawl_site(site)
+        while waiting := self._waiting.pop(site.key, None):
+            one = waiting.popleft()
+            self._waiting[site.key] = waiting
+            await self._crawl_site(one)
+        self._busy -= Counter([site.key])  # and forget a key that is free
 
-    async def _crawl_site(self, site: str, place: Assignment) -> None:
+    async def _crawl_site(self, site: WaitingSite) -> None:
         visit = f"{self._prefix}.{next(self._visits)}"
-        crawl = self._site.SiteCrawl(self._job, site, visit, self._turns, place)
+        crawl = self._site.SiteCrawl(self._job, site, visit, self._turns)
         self._crawls.add(crawl)
         try:
-            if not place.kills:
+            if not site.kills:
                 self._fetching[crawl] = work = asyncio.create_task(crawl.fetch())
                 await work
             async with self._reading:  # one at a time: the rows of a site are consecutive
                 async for item in crawl.tables():
                     await self._put(item)
         except asyncio.CancelledError:
-            if self._alone is None or not self._alone.covers(site):
+            if self._alone is None or not self._alone.covers(site.url):
                 raise
         finally:
             self._fetching.pop(crawl, None)
@@ -318,9 +319,9 @@ def crawl_parts(
             writer.discard()
 
 
-def load_for_threads() -> None:
+def load_for_threads(*parts: str) -> None:
     """Load modules that several threads use: two that load one at a time may see half of it."""
-    for part in (".compute", ".parquet", ".fs"):
+    for part in parts or (".compute", ".parquet", ".fs"):
         pyarrow(part)
     for part in ("", ".exceptions", ".transaction", ".fs"):
         deltalake(part)
@@ -340,9 +341,3 @@ def _as_a_worker() -> Iterator[None]:
         # Batches are freed by another thread than made them: other pools then keep their memory.
         arrow.set_memory_pool(arrow.system_memory_pool())
         yield
-
-
-def killer_part(job: Job, site: str, place: Assignment) -> Part:
-    """Return the part of a site that kills every worker that crawls it."""
-    (part,) = crawl_parts(job, iter([[(site, place._replace(kills=True))]]))
-    return part

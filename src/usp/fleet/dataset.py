@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import os
 
 
-__all__ = ["Committer", "Dataset"]
+__all__ = ["Dataset"]
 
 _RUNS, _SHARDS, _AGAIN, _VACUUM = "usp-run", "usp-shards", "usp-again", "usp-vacuum"
 """Application transactions of ``visits``: the number of the last run; of runs that visit sites again,
@@ -39,6 +39,14 @@ a shard again, 0 once that is done; the day since 1970 on which files were last 
 _COMMITS = 1 << 20  # of a run, at most: the numbers of a later run are higher
 _CONFIGURATION = {"delta.checkpointInterval": "20"}
 """A commit reads all others since the last checkpoint, one request for each in an object store."""
+
+_SETTINGS = (
+    "target_partitions = 1",
+    "batch_size = 1024",
+    "parquet.pushdown_filters = true",
+    "parquet.max_predicate_cache_size = 0",
+)
+"""One file at a time, and few rows of it: otherwise a driver needs a hundred megabytes more."""
 
 _DAY = 86_400  # seconds
 _ATTEMPTS = 8
@@ -169,8 +177,8 @@ class Dataset:
         # is Python, and now and then abort the process when it ends.
         with self.store.words():
             builder = deltalake().QueryBuilder()
-            # One file at a time: with more, a driver needs a hundred megabytes more.
-            builder.execute("set datafusion.execution.target_partitions = 1")
+            for setting in _SETTINGS:
+                builder.execute(f"set datafusion.execution.{setting}")
             for table in tables:
                 builder.register(table, self.table(table))
             return pyarrow().RecordBatchReader.from_stream(builder.execute(sql))
@@ -350,44 +358,3 @@ def _refuse_other_things(root: Path) -> None:
         raise NotADatasetError(
             f"{root} is not empty and not a dataset of usp crawl; choose another folder"
         )
-
-
-# When parts are committed ----------------------------------------------------------------------------
-
-
-_SHARE = 5
-"""A commit waits until the last one is this many times as long ago as it took: others join it."""
-
-_LONGEST_WAIT = 20.0  # seconds
-
-
-class Committer:
-    """Takes parts, and commits them."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
-        self._waiting: list[Part] = []
-        self._next = float("-inf")
-        self._is_whole = True
-
-    @property
-    def is_late(self) -> bool:
-        """Whether something waits, and it is time to commit it."""
-        return bool(self._waiting) and time.monotonic() >= self._next
-
-    def add(self, part: Part) -> None:
-        """Take a part, to be committed with the next ones."""
-        self._waiting.append(part)
-
-    def close(self) -> list[Row]:
-        """Commit what was taken; return the rows of its sites. After an error, do nothing."""
-        if not self._waiting or not self._is_whole:
-            return []
-        self._is_whole = False
-        began = time.monotonic()
-        parts, self._waiting = self._waiting, []
-        self._dataset.commit(parts)
-        self._is_whole = True
-        now = time.monotonic()
-        self._next = now + min(_SHARE * (now - began), _LONGEST_WAIT)
-        return [row for part in parts for row in part.sites]

@@ -10,9 +10,9 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import count
 from multiprocessing import resource_tracker
@@ -24,11 +24,11 @@ from usp._base.names import load_extra
 from usp._base.shortage import shortage_of
 from usp.exceptions import LocalShortageError
 from usp.export.schema import skip_pandas_import
-from usp.fleet.crawler import Job, crawl_parts, killer_part
+from usp.fleet.crawler import Job, crawl_parts
 from usp.fleet.tables import Part, Row
 
 if TYPE_CHECKING:
-    from usp.fleet.site_list import Assignment, Assignments, Batch
+    from usp.fleet.site_list import Assignments, Batch
 
 _BATCH = 32  # sites that a worker gets at a time, at most, unless they belong together
 _LOOK_SECONDS = 0.2  # after which it is looked for sites that have come
@@ -75,23 +75,12 @@ def _jobs(job: Job) -> Iterator[Job]:
     return (replace(job, writer=f"{job.writer}.{number}") for number in count())
 
 
-def _lost(
-    jobs: Iterator[Job], left: Assignments, given: Mapping[str, Assignment]
-) -> Iterator[News]:
+def _lost(jobs: Iterator[Job], left: Assignments, worker: object) -> Iterator[News]:
     """Report a worker that is gone with sites; one that has killed a worker by itself fails."""
-    if given:
+    if lost := left.lost(worker):
         yield Signal.LOST
-        killer = left.take_back(given)
-        if killer is not None:
-            yield killer_part(next(jobs), killer, given[killer])
-
-
-def _take(part: Part, left: Assignments, given: dict[str, Assignment]) -> None:
-    """Take note of the sites that a worker has finished."""
-    for row in part.sites:
-        place = given.pop(row["site"], None)
-        if place is not None:
-            left.done(place)
+        if lost[0].kills:
+            yield from crawl_parts(next(jobs), iter([lost]))
 
 
 # Processes of this machine -------------------------------------------------------------------------
@@ -112,7 +101,7 @@ class LocalEngine:
             left.look()
             self._start_workers(left)
             self._hand_out(left)
-            if not self._workers and not left.has_more and not left.suspects:
+            if not self._workers and not left.has_more:
                 return
             for pipe in wait(list(self._workers), _LOOK_SECONDS):  # say something, or have ended
                 yield from self._read(pipe, left)
@@ -145,8 +134,7 @@ class LocalEngine:
 
     def _start_workers(self, left: Assignments) -> None:
         """Start workers while there is work for more of them."""
-        others = any(not worker.ended for worker in self._workers.values())
-        work_left = bool(len(left)) or (bool(left.suspects) and not others)
+        work_left = bool(len(left))
         while work_left and len(self._workers) < self._most:
             context: Any = multiprocessing.get_context(START_METHOD)
             ours, theirs = context.Pipe()
@@ -169,11 +157,11 @@ class LocalEngine:
                 continue
             if isinstance(message, Part):
                 self._idle_ends = 0
-                _take(message, left, worker.given)
+                left.done(worker, [row["site"] for row in message.sites])
             yield message
         if pipe in self._workers:
             return
-        yield from _lost(self._jobs, left, worker.given)
+        yield from _lost(self._jobs, left, worker)
         self._idle_ends += not worker.began
         if self._idle_ends > _MOST_STARTS * self._most:
             raise DatasetError(
@@ -189,16 +177,9 @@ class LocalEngine:
         for pipe, worker in self._workers.items():
             if not worker.asks:
                 continue
-            batch: Batch = []
-            if left.suspects and not len(left) and not worker.given:
-                batch = left.suspects.popleft()
-                worker.ended = True
-            elif not worker.ended:
-                batch = left.batch(max(1, min(_BATCH, len(left) // (4 * self._most))), worker)
-                if not batch and left.has_more:
-                    continue  # more may come, or is for another worker
-            worker.given.update(batch)
-            worker.ended = worker.ended or not batch
+            batch = left.batch(max(1, min(_BATCH, len(left) // (4 * self._most))), worker)
+            if batch is None:
+                continue
             worker.asks = False
             with suppress(OSError):  # if it is dead, that will be seen
                 pipe.send(batch)
@@ -235,13 +216,11 @@ def _ctrl_c_blocked() -> Iterator[None]:
 
 @dataclass(slots=True, eq=False)
 class _Worker:
-    """A worker process, and the sites that it was given and has not reported in a part."""
+    """A worker process."""
 
     process: Any
-    given: dict[str, Assignment] = field(default_factory=dict)
     began: bool = False  # whether it has ever sent anything
     asks: bool = False  # whether it waits for sites
-    ended: bool = False  # whether it knows that there are no more
 
 
 # A worker process ----------------------------------------------------------------------------------
@@ -347,39 +326,33 @@ class RayEngine:
         task = ray.remote(num_cpus=_SHARE, max_retries=0, num_returns="streaming")(_crawl)
         variables = {name: text for name, text in os.environ.items() if name.startswith(_STORES)}
 
-        given: dict[Any, dict[str, Assignment]] = {}  # what each task has not reported yet
-        while given or left.has_more or left.suspects:
+        writers: dict[Any, str] = {}  # by what each task reports
+        while writers or left.has_more:
             cpus = int(ray.cluster_resources().get("CPU", 1))  # some may have joined since
-            most = max(1, int(cpus / _SHARE)) * _AHEAD
             left.look()
-            while len(left) and len(given) < most:
+            while len(left) and len(writers) < max(1, int(cpus / _SHARE)) * _AHEAD:
                 job = next(self._jobs)
                 size = max(1, min(_TASK_BATCH, len(left) // (4 * cpus)))
                 if not (batch := left.batch(size, job.writer)):
                     break
-                given[task.remote(job, batch, variables)] = dict(batch)
-            if not given and not len(left) and left.suspects:
-                batch = left.suspects.popleft()
-                given[task.remote(next(self._jobs), batch, variables)] = dict(batch)
-            if not given:
+                writers[task.remote(job, batch, variables)] = job.writer
+            if not writers:
                 time.sleep(_LOOK_SECONDS)
                 continue
             ready, _ = ray.wait(
-                list(given), num_returns=1, fetch_local=False, timeout=_LOOK_SECONDS
+                list(writers), num_returns=1, fetch_local=False, timeout=_LOOK_SECONDS
             )
             yield Signal.TICK
-            if not ready:
-                continue
-            (stream,) = ready
-            try:
-                part: Part = ray.get(next(stream))
-            except ray.exceptions.RayTaskError:
-                raise
-            except (StopIteration, ray.exceptions.RayError):  # it has ended, or is lost
-                yield from _lost(self._jobs, left, given.pop(stream))
-            else:
-                _take(part, left, given[stream])
-                yield part
+            for stream in ready:
+                try:
+                    part: Part = ray.get(next(stream))
+                except ray.exceptions.RayTaskError:
+                    raise
+                except (StopIteration, ray.exceptions.RayError):  # it has ended, or is lost
+                    yield from _lost(self._jobs, left, writers.pop(stream))
+                else:
+                    left.done(writers[stream], [row["site"] for row in part.sites])
+                    yield part
 
 
 def _check_address(address: str | None) -> None:

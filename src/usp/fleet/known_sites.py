@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from usp.export.schema import pyarrow
 from usp.fleet.page_changes import connected, read_errors
-from usp.fleet.site_list import Known, host_key
+from usp.fleet.site_list import WaitingSite, host_key
 from usp.fleet.tables import BUCKETS, bucket_of, domain_of, quoted, typed
 
 if TYPE_CHECKING:
     from usp.fleet.dataset import Dataset
     from usp.fleet.options import Shard
 
-_MEMORY = "100MB"
+_MEMORY = "60MB"
 _BATCH = 4096  # sites of a list that are looked for at a time, at first
 _MOST_BATCH = 1 << 15  # and later: each time, all that are known are read
 _ROWS = 256  # sites that are read from a dataset at a time
-_SLICE = 25_000  # rows of the table of fetches that are read at a time
+_SLICE = 8_000  # rows of the table of fetches that are read at a time
 _FEW = 500  # sites whose names a query of the table of fetches can have
 
 _LISTED = {"site": "string", "bucket": "int32"}
@@ -113,7 +113,7 @@ class KnownSites(AbstractContextManager["KnownSites"]):
             for batch in self._database.sql("select site from listed").to_arrow_reader(_BATCH):
                 yield from batch.column("site").to_pylist()
 
-    def known(self, where: str, *, checks: bool = False) -> Iterator[Known]:
+    def known(self, where: str, *, checks: bool = False) -> Iterator[WaitingSite]:
         """Yield what is known of the sites whose last visit fulfils a condition.
 
         With ``checks``, a sitemap some of whose pages somebody has deleted is as good as unknown.
@@ -158,7 +158,7 @@ class KnownSites(AbstractContextManager["KnownSites"]):
             self._fill("named", names, few)
             yield f"{here} and site in ({', '.join(map(quoted, self._ask('from named')))})"
 
-    def _known(self, here: str, *, checks: bool) -> Iterator[Known]:
+    def _known(self, here: str, *, checks: bool) -> Iterator[WaitingSite]:
         """Yield what is known of a part of the sites, which is all in memory."""
         stored = f"""select site, sitemap, visit, count(*) as n from pages where {here} and {checks}
             group by site, sitemap, visit"""  # noqa: S608
@@ -171,4 +171,4 @@ class KnownSites(AbstractContextManager["KnownSites"]):
         for batch in self._database.sql(_KNOWN.format(checks=checks)).to_arrow_reader(_ROWS):
             for one in batch.to_pylist():
                 if one["visit"]["domain"] in self._shard:
-                    yield Known.of(one["visit"], one["rows"] or ())
+                    yield WaitingSite.of(one["visit"], one["rows"] or ())

@@ -198,31 +198,32 @@ class FleetRun:
     options: FleetOptions = field(default_factory=FleetOptions)
 
     def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise ValueError(f"unknown engine {self.engine!r}; choose from {', '.join(ENGINES)}")
         Shard.read(self.shard)
-        if self.again + self.retry_failed + self.is_due > 1:
-            raise ValueError(
-                "again is for all sites, retry_failed and due for some: choose one of them"
-            )
-        if self.accept and not self.replaces:
-            raise ValueError(
-                "accept is for sites that are crawled again: add again, retry_failed or due"
-            )
-        if self.every is not None and not self.every > 0:
-            raise ValueError("every must be a positive number of seconds")
-        if self.per_hour is not None and not (self.is_due and self.per_hour > 0):
-            raise ValueError(
-                "per_hour must be a positive number of requests, and is for due or every"
-            )
-        if unknown := [code for code in self.codes if code not in BY_VALUE]:
-            raise ValueError(f"unknown code {unknown[0]!r}; 'usp stats' shows those of a dataset")
-        if self.codes and not self.retry_failed:
-            raise ValueError("codes are for retry_failed")
-        if not 0 <= self.max_failed <= 1:
-            raise ValueError("max_failed must be from 0 to 1")
-        if self.address is not None and self.engine != "ray":
-            raise ValueError("address is that of a Ray cluster: it needs engine='ray'")
+        engines = ", ".join(ENGINES)
+        code = next((code for code in self.codes if code not in BY_VALUE), None)
+        hourly = self.per_hour
+        wrong = {
+            f"unknown engine {self.engine!r}; choose from {engines}": self.engine not in ENGINES,
+            "'again' is for all sites, 'retry_failed' and 'due' for some; choose one of them": (
+                self.again + self.retry_failed + self.is_due > 1
+            ),
+            "'accept' is for sites that are crawled again; add 'again', 'retry_failed' or 'due'": (
+                self.accept and not self.replaces
+            ),
+            "'every' must be a positive number": self.every is not None and not self.every > 0,
+            "'per_hour' must be positive": hourly is not None and not hourly > 0,
+            "'per_hour' is for what is due; add 'due' or 'every'": hourly and not self.is_due,
+            f"unknown code {code!r}; 'usp stats' shows those of a dataset": code is not None,
+            "add 'retry_failed' to 'codes': these are for sites that failed": (
+                self.codes and not self.retry_failed
+            ),
+            "'max_failed' must be from 0 to 1": not 0 <= self.max_failed <= 1,
+            "'address' is that of a Ray cluster; set 'engine' to ray": (
+                self.address is not None and self.engine != "ray"
+            ),
+        }
+        for reason in filter(wrong.__getitem__, wrong):
+            raise ValueError(reason)
 
     @property
     def is_due(self) -> bool:

@@ -10,6 +10,7 @@ import math
 import zlib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from usp._base.reason import Reason
@@ -22,7 +23,6 @@ from usp._http.flow import Conditions, conditions_of
 from usp._store import Document
 from usp._store import Store as Documents
 from usp.export.sitemaps import places_in
-from usp.fleet.site_list import Known
 from usp.fleet.tables import GONE, Row
 from usp.objects.exchange import Exchange
 from usp.objects.failure_codes import BY_VALUE, FailureCode
@@ -30,6 +30,7 @@ from usp.objects.sitemap import KINDS, AbstractPagesSitemap, AbstractSitemap, In
 
 if TYPE_CHECKING:
     from usp.fleet.options import FleetRun
+    from usp.fleet.site_list import WaitingSite
 
 _CUT = ("limit-", "internal-error")
 """How codes begin with which the pages that were found may not be all that there are."""
@@ -58,9 +59,8 @@ class PreviousVisit(HasEarlierResults):
     index says; ``recalled`` those that were not due.
     """
 
-    def __init__(self, how: FleetRun, known: Known | None = None) -> None:
-        known = known or Known("")
-        self.row, rows = known.rows()
+    def __init__(self, how: FleetRun, site: WaitingSite) -> None:
+        self.row, rows = site.rows()
         self.rows = {row["sitemap"]: row for row in rows}
         self._asked = {row["declared"] or url: row for url, row in self.rows.items()}
         self.there = {url: row for url, row in self.rows.items() if row["type"] != GONE}
@@ -69,7 +69,7 @@ class PreviousVisit(HasEarlierResults):
         self.recalled: dict[str, Row] = {}
         self._now = datetime.now(UTC)
         self._all_due = not how.is_due
-        self._room = math.inf if known.room is None else known.room
+        self._room = math.inf if site.room is None else site.room
         self._options = options = how.options
         self.is_comparable = self.row["options"] == options.digest
         self._usable: dict[str, Row] = {}
@@ -80,7 +80,7 @@ class PreviousVisit(HasEarlierResults):
             if is_whole and row["digest"] and (row["type"] in _KINDS or row["document"]):
                 self._usable[_text(row["declared"] or url)] = row
 
-    @property
+    @cached_property
     def known_paths(self) -> tuple[str, ...] | None:
         """The known paths that are to be tried, None if all are."""
         at = self.row["absent_at"]

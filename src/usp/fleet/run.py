@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,17 +21,15 @@ from usp._base.display import clock, counted, duration
 from usp._base.files import DatasetError, InterruptibleThread
 from usp.export.schema import ALL_COLUMNS
 from usp.fleet.crawler import Job, load_for_threads, site_module
-from usp.fleet.dataset import Committer, Dataset
+from usp.fleet.dataset import Dataset
 from usp.fleet.engines import LocalEngine, News, RayEngine, Signal, advice_on, ray_module
 from usp.fleet.known_sites import KnownSites
 from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.metrics import DELAYS
 from usp.fleet.options import MAX_FAILED, FleetRun, Shard
 from usp.fleet.site_list import (
-    Assignment,
     Assignments,
-    Extras,
-    Known,
+    WaitingSite,
     by_address,
     homepages,
     host_key,
@@ -44,6 +43,10 @@ if TYPE_CHECKING:
 __all__ = ["FleetProgress", "FleetRun", "crawl_fleet"]
 
 _LAST_SECONDS = 5.0  # in which a store must respond to each request of a run that was interrupted
+_SHARE = 5
+"""A commit waits until the last one is this many times as long ago as it took: others join it."""
+
+_LONGEST_WAIT = 20.0  # seconds
 _SLOWEST = 5
 SUMS = ("sitemaps", "pages", "bytes", "requests")
 
@@ -62,8 +65,9 @@ def crawl_fleet(
     ``DatasetError`` if the dataset cannot be used, ``MissingExtraError`` if an extra is missing.
     """
     how = run or FleetRun()
-    site_module()
-    load_for_threads()
+    if find_spec("aiohttp") is None:  # only workers load it: it takes 14 MiB
+        site_module("aiohttp")
+    load_for_threads(".parquet", ".fs")
     is_ray = how.engine == "ray"
     if is_ray:
         ray_module(address=how.address)
@@ -111,7 +115,7 @@ def crawl_fleet(
     with KnownSites(Dataset(root), Shard.read(how.shard)) as known:
         left = Assignments(_Wanted(known, how, first, progress).all(sites), is_left_alone)
         try:
-            _crawl(engine, left, Committer(dataset), aside, progress, on_progress)
+            _crawl(engine, left, dataset, aside, progress, on_progress)
         except BaseException:
             with suppress(Exception):  # the first one says more
                 end(is_whole=False)
@@ -130,24 +134,24 @@ class _Wanted:
     first: int
     progress: FleetProgress
 
-    def all(self, sites: Iterable[str] | None) -> Iterator[tuple[str, Assignment]]:
-        """Yield the sites in the order in which they are to be crawled, with their assignments."""
-        extras: dict[str, Extras] = {}
-        found = self._wanted(None if sites is None else homepages(sites, extras))
-        keyed = (
-            by_address(found) if self.how.same_address else ((o, host_key(o.site)) for o in found)
-        )
-        for one, key in keyed:
-            yield one.site, Assignment(key, one, extras.pop(one.site, Extras()))
+    def all(self, sites: Iterable[str] | None) -> Iterator[WaitingSite]:
+        """Yield the sites in the order in which they are to be crawled."""
+        more: dict[str, WaitingSite] = {}
+        found = self._wanted(None if sites is None else homepages(sites, more))
+        if self.how.same_address:
+            found = by_address(found)
+        for one in found:
+            login, feeds = more.pop(one.url, one)[2:4]
+            yield one._replace(key=one.key or host_key(one.url), login=login, feeds=feeds)
 
-    def _wanted(self, sites: Iterator[str] | None) -> Iterator[Known]:
+    def _wanted(self, sites: Iterator[str] | None) -> Iterator[WaitingSite]:
         how, known, progress = self.how, self.known, self.progress
         if not how.replaces:
             assert sites is not None
             for site, is_there in known.new(sites):
                 progress.before += is_there
                 if not is_there:
-                    yield Known(site)
+                    yield WaitingSite(site)
             return
         if sites is not None:
             known.listed(sites)
@@ -155,14 +159,14 @@ class _Wanted:
             yield from self._due()
         elif how.again:
             yield from known.known(f"coalesce(run, 0) < {self.first}", checks=True)
-            yield from map(Known, known.unknown())
+            yield from map(WaitingSite, known.unknown())
         else:
             codes = ", ".join(map(quoted, how.codes))
             failed = f"code in ({codes})" if codes else "outcome in ('failed', 'kept')"
             yield from known.known(failed, checks=True)
             progress.unknown = sum(1 for _ in known.unknown())
 
-    def _due(self) -> Iterator[Known]:
+    def _due(self) -> Iterator[WaitingSite]:
         """Yield the sites of which something is due; with ``every``, for ever."""
         progress, most = self.progress, self.how.per_hour
         while True:
@@ -172,10 +176,10 @@ class _Wanted:
             sent = Counter() if most is None else self.known.requests_of_last_hour()
             for one in self.known.known("due is null or due <= now()"):
                 progress.lag = max(progress.lag, (now - (one.due or now)).total_seconds())
-                host = host_key(one.site)
+                host = host_key(one.url)
                 room = None if most is None else min(most - sent[host], one.sitemaps or 1)
-                if one.site not in progress.active and (room is None or room > 0):
-                    progress.active.add(one.site)
+                if one.url not in progress.active and (room is None or room > 0):
+                    progress.active.add(one.url)
                     sent[host] += room or 0
                     yield one._replace(room=room)
             if self.how.every is None:
@@ -186,24 +190,33 @@ class _Wanted:
 def _crawl(
     engine: LocalEngine | RayEngine,
     left: Assignments,
-    committer: Committer,
+    dataset: Dataset,
     aside: InterruptibleThread,
     progress: FleetProgress,
     on_progress: Callable[[FleetProgress], None],
 ) -> None:
     """Let an engine crawl, and commit what it reports; also what it has when it is interrupted."""
+    waiting: list[Part] = []
+    next_at = float("-inf")
 
     def keep() -> None:
-        done = committer.close()
-        progress.safe += len(done)  # not in the thread that may be interrupted
-        progress.active.difference_update(row["site"] for row in done)
+        nonlocal next_at
+        parts, began = waiting.copy(), time.monotonic()
+        waiting.clear()
+        if parts:
+            dataset.commit(parts)
+            now = time.monotonic()
+            next_at = now + min(_SHARE * (now - began), _LONGEST_WAIT)
+            done = [row["site"] for part in parts for row in part.sites]
+            progress.safe += len(done)  # not in the thread that may be interrupted
+            progress.active.difference_update(done)
 
     def take(message: News) -> None:
         progress.total = left.total
         progress.take(message)
         if isinstance(message, Part):
-            committer.add(message)
-        if committer.is_late:
+            waiting.append(message)
+        if waiting and time.monotonic() >= next_at:
             aside(keep)
         on_progress(progress)
 
@@ -211,7 +224,7 @@ def _crawl(
         deque(map(take, engine.run(left)), 0)
         aside(keep)
         progress.total = left.total
-    except (DatasetError, OSError) as error:  # no more is committed: see Committer.close
+    except (DatasetError, OSError) as error:  # no more is committed
         deque(engine.stop(), 0)
         if isinstance(error, DatasetError) or (advice := advice_on(error)) is None:
             raise

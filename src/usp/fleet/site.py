@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from usp._http.flow import Conditions
     from usp.fleet.crawler import HostTurns, Job
     from usp.fleet.options import FleetOptions
-    from usp.fleet.site_list import Assignment
+    from usp.fleet.site_list import WaitingSite
     from usp.objects.exchange import Exchange
     from usp.objects.page import PageBlock
     from usp.web_client.abstract_client import AbstractWebClientResponse
@@ -72,16 +72,14 @@ _KILLER = (
 class SiteCrawl:
     """A visit of one site: ``fetch`` its tree, then read its ``tables``. Never raises."""
 
-    def __init__(
-        self, job: Job, site: str, visit: str, turns: HostTurns, place: Assignment
-    ) -> None:
-        self.site = site
+    def __init__(self, job: Job, given: WaitingSite, visit: str, turns: HostTurns) -> None:
+        self.site = site = given.url
         self.received = 0  # bytes, so far
         self._options, self._run, self._accept = job.how.options, job.run, job.how.accept
-        self._extras = place.extras
-        self._previous = PreviousVisit(job.how, place.known)
+        self._given = given
+        self._previous = PreviousVisit(job.how, given)
         self.client = FleetClient(self._options, turns, self._previous)
-        self._reason = Reason(FailureCode.INTERNAL_ERROR, _KILLER) if place.kills else None
+        self._reason = Reason(FailureCode.INTERNAL_ERROR, _KILLER) if given.kills else None
         self._started = datetime.now(UTC)
         self._who = {"site": site, "domain": domain_of(site), "visit": visit}
         self._tree = IndexWebsiteSitemap(site, [])
@@ -109,7 +107,7 @@ class SiteCrawl:
         """Fetch the sitemaps of the site, within its limits."""
         self._started = datetime.now(UTC)
         begin, limits = time.monotonic(), self._options.effective_limits
-        login, feeds = self._extras
+        login, feeds = self._given.login, self._given.feeds
         start = self.site if login is None else with_login(self.site, login)
         options = self._options.for_site(self._hear, self._previous.known_paths, feeds)
         try:

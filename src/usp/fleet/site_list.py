@@ -9,8 +9,8 @@ import queue
 import socket
 import sys
 import threading
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import lru_cache, partial
@@ -45,7 +45,6 @@ _RESOLVERS = 64
 _AHEAD = 8192  # names that are being looked up
 _WINDOW = 1 << 14  # sites that are read ahead
 _QUEUE = 1 << 10  # of them, from the thread that reads
-_LOOK_SECONDS = 0.2
 _CLOSE_SECONDS = 1.0
 
 _MOST_DEATHS = 2  # after this many workers have died while crawling a site, it is a suspect
@@ -218,23 +217,16 @@ class SiteWithFeeds(str):  # noqa: SLOT000 - it has one
     paths: tuple[str, ...] = ()
 
 
-class Extras(NamedTuple):
-    """What a list says of a site beside its name: the login in its URL, the paths of feeds."""
-
-    login: Login | None = None
-    feeds: tuple[str, ...] = ()
-
-
-def homepages(texts: Iterable[str], extras: dict[str, Extras]) -> Iterator[str]:
-    """Yield the homepage of each site; what else is said of it is put into ``extras``."""
+def homepages(texts: Iterable[str], more: dict[str, WaitingSite]) -> Iterator[str]:
+    """Yield the homepage of each site; what a list says beside it is put into ``more``."""
     for text in texts:
-        site, login = homepage(text)
+        url, login = homepage(text)
         feeds = text.paths if isinstance(text, SiteWithFeeds) else ()
         if login is not None or feeds:
-            before = extras.get(site, Extras())
-            extras[site] = Extras(before.login or login, feeds or before.feeds)
-        if site:
-            yield site
+            before = more.get(url, WaitingSite(url))
+            more[url] = WaitingSite(url, "", login or before.login, feeds or before.feeds)
+        if url:
+            yield url
 
 
 @lru_cache(maxsize=1024)  # lists repeat themselves
@@ -269,55 +261,60 @@ def address_of(host: str) -> str:
 
 
 def by_address(
-    sites: Iterable[Known], resolve: Callable[[str], str] = address_of
-) -> Iterator[tuple[Known, str]]:
-    """Yield each site with the address of its host; 64 names are looked up at a time."""
+    sites: Iterable[WaitingSite], resolve: Callable[[str], str] = address_of
+) -> Iterator[WaitingSite]:
+    """Yield each site with the address of its host as its key; 64 names are looked up at a time."""
     left = iter(sites)
     with ThreadPoolExecutor(_RESOLVERS, "usp-fleet-names") as pool:
         while some := list(islice(left, _AHEAD)):
-            addresses = pool.map(resolve, (host_key(one.site) for one in some))
-            yield from zip(some, addresses, strict=True)
+            addresses = pool.map(resolve, (host_key(one.url) for one in some))
+            yield from (one._replace(key=at) for one, at in zip(some, addresses, strict=True))
 
 
 # Batches --------------------------------------------------------------------------------------------
 
 
-class Known(NamedTuple):
-    """What is known of a site; of many that wait, the rows are packed.
+class WaitingSite(NamedTuple):
+    """A site, and what is known of it; of many that wait, the rows are packed.
 
-    ``room`` is how many of the sitemaps that are due may be requested now, if not all.
+    Sites that share a ``key``, most often the host, are crawled one after another. ``login`` and
+    ``feeds`` are what a list says beside the homepage; ``room`` is how many of the sitemaps that are
+    due may be requested now, if not all; ``deaths`` is how many workers have died while they had it.
     """
 
-    site: str
+    url: str
+    key: str = ""
+    login: Login | None = None
+    feeds: tuple[str, ...] = ()
     due: datetime | None = None
     sitemaps: int = 0
     packed: bytes = b""
     room: int | None = None
+    deaths: int = 0
 
     @classmethod
     def of(cls, row: Row, rows: Sequence[Row]) -> Self:
         """Return what is known by the row of the last visit, and the last rows of the sitemaps."""
-        return cls(row["site"], row["due"], len(rows), pickle.dumps((row, rows)))
+        packed = pickle.dumps((row, rows))
+        return cls(row["site"], due=row["due"], sitemaps=len(rows), packed=packed)
 
     def rows(self) -> tuple[Row, Sequence[Row]]:
         """Return the row of the last visit, all None if there was none, and those of the sitemaps."""
         nothing: Row = dict.fromkeys(columns_of("visits"))
         return pickle.loads(self.packed) if self.packed else (nothing, ())  # noqa: S301 - our own
 
+    @property
+    def is_suspect(self) -> bool:
+        """Whether workers may have died of it: it is crawled apart from those that are none."""
+        return self.deaths >= _MOST_DEATHS
 
-class Assignment(NamedTuple):
-    """The ``key`` that a site shares with others, and what is known of it.
-
-    A site that ``kills`` workers is not crawled: it fails.
-    """
-
-    key: str
-    known: Known | None = None
-    extras: Extras = Extras()
-    kills: bool = False
+    @property
+    def kills(self) -> bool:
+        """Whether it is not crawled, but fails: the last worker that died had no other one."""
+        return self.deaths > _MOST_DEATHS
 
 
-Batch: TypeAlias = list[tuple[str, Assignment]]
+Batch: TypeAlias = list[WaitingSite]
 """Sites for a worker; an empty one if there are no more."""
 
 
@@ -326,49 +323,43 @@ class Assignments:
 
     The sites come from an iterator that another thread consumes, so far ahead that there is enough to
     choose from. A key that a worker is busy with is given to nobody else, and sites that are to be left
-    alone to nobody. ``total`` is the number of sites once all have come.
+    alone to nobody. Suspects are given out when nobody has anything else, and a site that was the only
+    one of a worker when it died ``kills``. ``total`` is the number of sites once all have come.
     """
 
     def __init__(
-        self,
-        sites: Iterator[tuple[str, Assignment]],
-        is_left_alone: Callable[[str], bool] = lambda _: False,
+        self, sites: Iterator[WaitingSite], is_left_alone: Callable[[str], bool] = lambda _: False
     ) -> None:
         self._is_left_alone = is_left_alone
-        self._queue: queue.Queue[tuple[str, Assignment] | BaseException | None] = queue.Queue(
-            _QUEUE
-        )
-        self._waiting: dict[str, deque[tuple[str, Assignment]]] = {}
+        self._queue: queue.Queue[WaitingSite | BaseException | None] = queue.Queue(_QUEUE)
+        self._waiting: dict[str, Batch] = {}
         self._waiting_sites = 0
-        self._holders: dict[str, tuple[object, int]] = {}
-        self._deaths: Counter[str] = Counter()
-        self.suspects: deque[Batch] = deque()
-        self.came = 0
+        self._suspects: deque[Batch] = deque()
+        self._given: dict[object, dict[str, WaitingSite]] = {}  # by worker
+        self._holders: dict[str, tuple[object, int]] = {}  # of keys, and of how many sites
+        self._came = 0
         self.total: int | None = None
-        self.closed = threading.Event()
+        self._closed = threading.Event()
         self._thread = threading.Thread(target=self._read, args=(sites,), daemon=True)
         self._thread.start()
 
-    def _read(self, sites: Iterator[tuple[str, Assignment]]) -> None:
+    def _read(self, sites: Iterator[WaitingSite]) -> None:
         last: BaseException | None = None
         try:
             for one in sites:
-                if not self._put(one):
+                self._queue.put(one)
+                if self._closed.is_set():
                     return
         except BaseException as error:  # noqa: BLE001 - raised where the sites are handed out
             last = error
-        self._put(last)
-
-    def _put(self, one: tuple[str, Assignment] | BaseException | None) -> bool:
-        while not self.closed.is_set():
-            with suppress(queue.Full):
-                self._queue.put(one, timeout=_LOOK_SECONDS)
-                return True
-        return False
+        self._queue.put(last)
 
     def close(self) -> None:
         """Read no more sites; the thread that reads them has ended then."""
-        self.closed.set()
+        self._closed.set()
+        with suppress(queue.Empty):  # it may wait for room
+            while True:
+                self._queue.get_nowait()
         self._thread.join(_CLOSE_SECONDS)
 
     def look(self) -> None:
@@ -379,63 +370,70 @@ class Assignments:
             except queue.Empty:
                 return
             if one is None:
-                self.total = self.came
+                self.total = self._came
             elif isinstance(one, BaseException):
-                self.closed.set()
                 raise one
             else:
-                self.came += 1
-                self._add(*one)
+                self._came += 1
+                self._add(one)
 
-    def _add(self, site: str, place: Assignment) -> None:
-        self._waiting.setdefault(place.key, deque()).append((site, place))
+    def _add(self, site: WaitingSite) -> None:
+        self._waiting.setdefault(site.key, []).append(site)
         self._waiting_sites += 1
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._waiting) + len(self._suspects)
 
     @property
     def has_more(self) -> bool:
         """Whether sites wait, or may still come."""
-        return bool(self._waiting) or self.total is None
+        return len(self) > 0 or self.total is None
 
-    def batch(self, most: int, worker: object) -> Batch:
-        """Return the next sites for a worker, about ``most``; those of a key stay together."""
+    def batch(self, most: int, worker: object) -> Batch | None:
+        """Return the next sites for a worker, about ``most``; those of a key stay together.
+
+        None says that others may come for it later, and an empty batch that none will.
+        """
         self.look()
         batch: Batch = []
+        has = self._given.get(worker, {})
+        if any(one.is_suspect for one in islice(has.values(), 1)):
+            return []
         for key in list(self._waiting):
             if len(batch) >= most:
                 break
-            holder, count = self._holders.get(key, (worker, 0))
-            if holder is not worker:
+            if self._holders.get(key, (worker, 0))[0] is not worker:
                 continue
             waiting = self._waiting.pop(key)
             self._waiting_sites -= len(waiting)
-            sites = [one for one in waiting if not self._is_left_alone(one[0])]
-            if sites:
-                self._holders[key] = worker, count + len(sites)
-            batch += sites
-        return batch
+            batch += (one for one in waiting if not self._is_left_alone(one.url))
+        if self._suspects and not (batch or self._waiting or any(self._given.values())):
+            batch = self._suspects.popleft()
+        for one in batch:
+            self._given.setdefault(worker, {})[one.url] = one
+            self._holders[one.key] = worker, self._holders.get(one.key, (worker, 0))[1] + 1
+        is_last = self.total is not None and not self._waiting and (has or not self._suspects)
+        return batch if batch or is_last else None
 
-    def done(self, place: Assignment) -> None:
-        """Take note that a site is finished."""
-        holder, count = self._holders.pop(place.key, (None, 1))
-        if count > 1:
-            self._holders[place.key] = holder, count - 1
+    def done(self, worker: object, sites: Iterable[str]) -> None:
+        """Take note of the sites that a worker has finished."""
+        has = self._given.get(worker, {})
+        for one in [has.pop(url) for url in sites if url in has]:
+            holder, count = self._holders.pop(one.key)
+            if count > 1:
+                self._holders[one.key] = holder, count - 1
 
-    def take_back(self, lost: Mapping[str, Assignment]) -> str | None:
-        """Take back the sites of a worker that has died; return the one that it died of, if known."""
-        for place in lost.values():
-            self.done(place)
-        first = next(iter(lost))
-        if len(lost) == 1 and self._deaths[first] >= _MOST_DEATHS:
-            return first
-        self._deaths.update(lost.keys())
-        deaths, most = self._deaths, _MOST_DEATHS
-        suspects = [(site, place) for site, place in lost.items() if deaths[site] >= most]
-        for site, place in lost.items():
-            if deaths[site] < most:
-                self._add(site, place)
+    def lost(self, worker: object) -> Batch:
+        """Take back the sites of a worker that has ended, and return them; one that kills is gone."""
+        has = self._given.get(worker, {}).values()
+        most = _MOST_DEATHS + (len(has) == 1)
+        lost = [one._replace(deaths=min(one.deaths + 1, most)) for one in has]
+        self.done(worker, [one.url for one in lost])
+        self._given.pop(worker, None)
+        for one in lost:
+            if not one.is_suspect:
+                self._add(one)
+        suspects = [one for one in lost if one.is_suspect and not one.kills]
         size = len(suspects) // _PIECES + 1
-        self.suspects.extend(suspects[at : at + size] for at in range(0, len(suspects), size))
-        return None
+        self._suspects.extend(suspects[at : at + size] for at in range(0, len(suspects), size))
+        return lost

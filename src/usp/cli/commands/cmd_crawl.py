@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -174,7 +175,7 @@ def _wrong(summary: dict[str, Any], root: str, run: FleetRun) -> Iterator[str]:
 
 
 def _read_run(values: dict[str, Any]) -> FleetRun:
-    from usp.fleet.options import FleetRun, Shard
+    from usp.fleet.options import FleetRun
 
     usual = dataclasses.replace(FLEET_LIMITS, seconds=values["site_seconds"])
     crawl, client = options.read_requests(values, usual, trust_start=False)
@@ -188,27 +189,21 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
     )
     if fleet.selection is not None and not values["no_skip"]:
         fleet = fleet.selection.crawl_options(fleet)
-    is_due = values["due"] or values["every"] is not None
-    if values["again"] + values["retry_failed"] + is_due > 1:
-        raise click.UsageError(
-            "--again is for all sites, --retry-failed and --due for some; choose one of them"
-        )
-    if values["per_hour"] is not None and not is_due:
-        raise click.UsageError("--per-hour is for what is due; add --due or --every")
-    if values["codes"] and not values["retry_failed"]:
-        raise click.UsageError("--code is for sites that failed; add --retry-failed")
-    if values["accept"] and not (values["again"] or values["retry_failed"] or is_due):
-        raise click.UsageError(
-            "--accept is for sites that are crawled again; add --again, --retry-failed or --due"
-        )
     values["shard"] = values["shard"] or "0/1"
-    with value_of("--shard"):
-        Shard.read(values["shard"])
-    if values["address"] is not None and values["engine"] != "ray":
-        raise click.UsageError("--address is that of a Ray cluster; add --engine ray")
-    names = (field.name for field in dataclasses.fields(FleetRun) if field.name in values)
-    with value_of("--code"):
+    names = {field.name for field in dataclasses.fields(FleetRun)}.intersection(values)
+    try:
         return FleetRun(options=fleet, **{name: values[name] for name in names})
+    except ValueError as error:
+        text = re.sub(
+            r"'(\w+)'",
+            lambda found: _flag(found[1]) if found[1] in names else found[0],
+            str(error),
+        )
+        raise click.UsageError(text) from error
+
+
+def _flag(name: str) -> str:
+    return "--code" if name == "codes" else f"--{name.replace('_', '-')}"
 
 
 @contextmanager
