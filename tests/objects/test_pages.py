@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from together import together
-from usp.objects.extension_values import PlainValue
+from usp.objects.extension_values import PlainValue, SitemapResource
 from usp.objects.page import (
     SITEMAP_PAGE_DEFAULT_PRIORITY,
     SitemapImage,
@@ -144,6 +144,12 @@ def test_images_and_stories_have_the_promised_keys():
     assert SitemapNewsStory("T", DATE, "N", "en", "Subscription", ["Blog"], ["a"], ["X:Y"]) != STORY
     STORY.to_dict()["genres"].append("Opinion")
     assert STORY.genres == ["Blog"], "lists in a dictionary are copies"
+
+
+@pytest.mark.parametrize("kind", [SitemapVideo, SitemapResource])
+def test_values_of_many_fields_are_made_by_keyword_only(kind):
+    with pytest.raises(TypeError, match="positional"):
+        kind("a")
 
 
 def test_fields_that_a_subclass_adds_are_in_its_dictionary():

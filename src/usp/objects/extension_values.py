@@ -190,7 +190,7 @@ class Table:
         return self.value(**found)
 
 
-def written(unset: Any = None, *, kw_only: bool = False, **how: Any) -> Any:
+def written(unset: Any = None, *, kw_only: Any = MISSING, **how: Any) -> Any:
     """Return a field that says how documents write it, if not as an element of the same name."""
     return field(default=unset, kw_only=kw_only, metadata=how)
 
