@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _EVERY = 30.0  # seconds between two lines of the log
 _MOST_REASONS = 5  # reasons of failures in the summary for people
+_QUOTED = re.compile(r"'(\w+)'")  # the name of an option, in what is wrong with it
 _OF_SITES = ("sites_per_worker", "per_host", "sites_per_host", "problems", "trust_lastmod")
 _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
 
@@ -194,8 +195,7 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
     try:
         return FleetRun(options=fleet, **{name: values[name] for name in names})
     except ValueError as error:
-        text = re.sub(
-            r"'(\w+)'",
+        text = _QUOTED.sub(
             lambda found: _flag(found[1]) if found[1] in names else found[0],
             str(error),
         )
