@@ -61,6 +61,24 @@ def test_all_ways_read_an_entry_to_the_same_depth(depth, nested):
     same(slow, [text])
 
 
+@together("depth", [MAX_DEPTH - 4, MAX_DEPTH, 2000])
+@together("field", ["lastmod", "image:title"])
+def test_all_ways_read_a_field_with_elements_inside_it(depth, field):
+    inside = f"<{field}>{'<b>' * depth}2020{'</b>' * depth}</{field}>"
+    image = f"<image:image><image:loc>/i</image:loc>{inside}</image:image>"
+    text = urlset(
+        f"<url><loc>https://e.org/1</loc>{image if ':' in field else inside}</url>",
+        extra=PREFIXES,
+    ).encode()
+    same(read([text]), [text])
+
+
+def test_all_ways_take_the_same_tags_for_declarations():
+    image = '<image:image><image:loc a="xmlns" XMLNS:image="urn:y">/i</image:loc></image:image>'
+    text = urlset(f"<url><loc>https://e.org/1</loc>{image}</url>", extra=PREFIXES).encode()
+    same(read([text]), [text])
+
+
 def test_an_entry_too_large_for_a_block_does_not_end_the_quick_ways():
     urls = [f"https://www.example.org/{n}" for n in range(100)]
     large = f"<url><loc>https://www.example.org/large</loc><o>{'x' * (MAX_ENTRY + 1)}</o></url>"
