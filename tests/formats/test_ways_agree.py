@@ -7,7 +7,7 @@ import pytest
 from formats_entries import ENTRIES
 from formats_oracle import PREFIXES, SPACES
 from formats_strategies import SOUPS, URL_LISTS, pieces
-from formats_support import read, same, urlset
+from formats_support import E, read, same, urlset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pages_equal_oracle import URL, document
@@ -70,6 +70,12 @@ def test_all_ways_read_a_field_with_elements_inside_it(depth, field):
         f"<url><loc>https://e.org/1</loc>{image if ':' in field else inside}</url>",
         extra=PREFIXES,
     ).encode()
+    same(read([text]), [text])
+
+
+@together("url", ["/?a&amp;b", "/?a&amp;amp;b", "/?a&b", "/?a&b;c", "/?a&eacute;b"])
+def test_all_ways_read_references_in_cdata(url):
+    text = urlset(f"<url><loc><![CDATA[{E}{url}]]></loc></url>").encode()
     same(read([text]), [text])
 
 
