@@ -29,6 +29,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(?!usp\b).*"),
     ("py:.*", r"usp\._.*|.*\.(PageFields|CheckKeywords|Summary|Part|Signal)"),
+    ("py:.*", r"usp\.fetch_parse\.(ImageEntry|UrlPage|FeedPage)"),
 ]
 
 myst_enable_extensions = ["colon_fence", "deflist", "html_image"]

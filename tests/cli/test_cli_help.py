@@ -13,6 +13,7 @@ import pytest
 from cases import cases
 from usp.cli.commands import COMMANDS, SHORT_HELP
 from usp.cli.commands.cmd_help import readable, topics
+from usp.fleet import FleetOptions
 
 terminals = pytest.importorskip("terminals", reason="needs pseudo-terminals")
 
@@ -97,6 +98,12 @@ def test_the_json_of_a_command_is_a_format_that_it_has(run):
         forms = next((list(one.type.choices) for one in options_of(name) if one.name == "form"), [])
         said = re.findall(r"--json +The same as -f (\w+)\.", run(name, "--help").out)
         assert said == [one for one in ("json", "jsonl") if one in forms][:1]
+
+
+def test_the_usual_timeout_is_that_of_the_command(run):
+    for name, usual in (("ls", 60), ("crawl", FleetOptions().timeout[1])):
+        help_text = " ".join(run(name, "--help-all").out.split())
+        assert f"Default: 9 for a connection, {usual:g} for a part." in help_text
 
 
 def test_options_that_belong_together_stand_together(run):

@@ -115,6 +115,7 @@ WRONG = {
     "unknown log format 'xml'; choose from text, json\n": [["tree", ".", "--log-format", "xml"]],
     "--address is that of a Ray cluster; set --engine to ray": [[*CRAWL, "--address", "auto"]],
     "choose one of them": [[*CRAWL, "--again", "--retry-failed"]],
+    "unknown code 'due'; ": [[*CRAWL, "--retry-failed", "--code", "due"]],
     f"'30m' {NOT_A_DATE}": [[*CRAWL, "--since", "30m"]],
     "choose a folder for the dataset": [["crawl", "-", "-o", " "]],
     "choose a folder for the dataset with -o": [["crawl", "-"]],

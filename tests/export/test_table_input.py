@@ -4,13 +4,16 @@ import io
 import pickle
 import sys
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from export_trees import PLAIN, RICH, exported, plain_entry, tree_of, urlset
 
 import usp
 from usp._inputs import tree_of as read
+from usp._inputs.table_input import tree_of_batches
 from usp.export import write
+from usp.limits import Limits
 from usp.objects.sitemap import InvalidSitemap, PagesTextSitemap
 
 DATES = (
@@ -125,6 +128,15 @@ def test_a_table_knows_its_columns_and_may_come_from_a_pipe(tmp_path, monkeypatc
     cut = read(tmp_path / "cut.parquet", None, None)
     assert "not a readable Parquet file" in str(cut.failures())
     assert pq.read_table(tmp_path / "few.parquet").num_rows == 2000
+
+
+def test_a_dataset_is_the_same_in_whatever_order_its_sitemaps_come():
+    rows = [{"url": f"http://h/{n % 2}", "sitemap": f"http://h/{n}.xml"} for n in range(4)]
+    batches = pa.Table.from_pylist(rows).to_batches(max_chunksize=1)
+    for given in (batches, batches[::-1]):
+        reader = pa.RecordBatchReader.from_batches(given[0].schema, given)
+        tree = tree_of_batches(reader, "http://h/", Limits())
+        assert [node.url for node in tree.sub_sitemaps] == [row["sitemap"] for row in rows]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])

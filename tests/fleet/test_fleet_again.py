@@ -20,7 +20,7 @@ from usp.cli.commands import cmd_stats as stats
 from usp.fleet import DatasetError, FleetRun, crawl_fleet
 from usp.fleet.crawler import Job, crawl_parts
 from usp.fleet.dataset import Dataset
-from usp.fleet.known_sites import KnownSites
+from usp.fleet.joins import KnownSites
 from usp.fleet.options import Shard
 from usp.selection import Selection
 from website import Answer, Site, TaggedSite, index, robots, urlset

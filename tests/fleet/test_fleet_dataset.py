@@ -18,7 +18,7 @@ from fleet_support import ended, outcomes_of, rows_of, stored
 from usp.export.arrow import record_batches
 from usp.fleet import DatasetError, FleetProgress, FleetRun, crawl_fleet, current_sql, dataset_stats
 from usp.fleet.dataset import Dataset, first_number
-from usp.fleet.known_sites import KnownSites
+from usp.fleet.joins import KnownSites
 from usp.fleet.options import Shard, hash_of
 from usp.fleet.tables import (
     BUCKETS,

@@ -18,15 +18,14 @@ import usp
 from usp._base.files import DatasetError, FileStore, NotADatasetError
 from usp.fleet import ChangesFeed, current_sql, dataset_stats
 from usp.fleet import open as open_dataset
-from usp.fleet.current import CURRENT, OpenDataset
+from usp.fleet.current import CURRENT, OpenDataset, take_over
 from usp.fleet.dataset import Dataset
-from usp.fleet.known_sites import KnownSites
+from usp.fleet.joins import KnownSites
 from usp.fleet.leave_alone import LeaveAlone, forget
 from usp.fleet.metrics import exporting, openmetrics, read_target
 from usp.fleet.options import Shard
 from usp.fleet.run import FleetProgress
 from usp.fleet.tables import bucket_of, domain_of, schema_of
-from usp.fleet.takeover import take_over
 
 BEGIN = datetime(2025, 5, 1, tzinfo=UTC)
 SITES = ("https://a.example/", "https://shop.b.example/", "https://b.example:8080/")

@@ -7,7 +7,7 @@ import pytest
 from formats_entries import ENTRIES
 from formats_oracle import PREFIXES, SPACES
 from formats_strategies import SOUPS, URL_LISTS, pieces
-from formats_support import read, same, urlset
+from formats_support import E, read, same, urlset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_pages_equal_oracle import URL, document
@@ -59,6 +59,30 @@ def test_all_ways_read_an_entry_to_the_same_depth(depth, nested):
     slow = read([text])
     assert bool(slow.pages[0].images) == (depth < MAX_DEPTH - 3)
     same(slow, [text])
+
+
+@together("depth", [MAX_DEPTH - 4, MAX_DEPTH, 2000])
+@together("field", ["lastmod", "image:title"])
+def test_all_ways_read_a_field_with_elements_inside_it(depth, field):
+    inside = f"<{field}>{'<b>' * depth}2020{'</b>' * depth}</{field}>"
+    image = f"<image:image><image:loc>/i</image:loc>{inside}</image:image>"
+    text = urlset(
+        f"<url><loc>https://e.org/1</loc>{image if ':' in field else inside}</url>",
+        extra=PREFIXES,
+    ).encode()
+    same(read([text]), [text])
+
+
+@together("url", ["/?a&amp;b", "/?a&amp;amp;b", "/?a&b", "/?a&b;c", "/?a&eacute;b"])
+def test_all_ways_read_references_in_cdata(url):
+    text = urlset(f"<url><loc><![CDATA[{E}{url}]]></loc></url>").encode()
+    same(read([text]), [text])
+
+
+def test_all_ways_take_the_same_tags_for_declarations():
+    image = '<image:image><image:loc a="xmlns" XMLNS:image="urn:y">/i</image:loc></image:image>'
+    text = urlset(f"<url><loc>https://e.org/1</loc>{image}</url>", extra=PREFIXES).encode()
+    same(read([text]), [text])
 
 
 def test_an_entry_too_large_for_a_block_does_not_end_the_quick_ways():

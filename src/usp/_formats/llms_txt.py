@@ -102,8 +102,9 @@ class LlmsTxtParser(LineParser):
             self._begin_section(len(heading[1]), heading[2])
         elif underline is not None:
             self._begin_section(1 if underline[1] else 2, self._before)
-        self._before = "" if item or heading or line.startswith(">") else line
-        if definition := _DEFINITION.match(line):
+        definition = _DEFINITION.match(line)
+        self._before = "" if item or heading or definition or line.startswith(">") else line
+        if definition:
             return self._link(definition[1], "", number)
         pages: list[Entry] = []
         links = [link for link in _LINK.finditer(line) if link.lastindex]

@@ -33,7 +33,7 @@ ROOTS: Mapping[str, str] = {
     "rss": "feeds:RssParser",
     "RDF": "feeds:RssParser",
     "feed": "feeds:AtomParser",
-    "opml": "opml:OpmlParser",
+    "opml": "feeds:OpmlParser",
 }
 """The elements that are roots, and the places of what reads documents with them."""
 

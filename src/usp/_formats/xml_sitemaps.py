@@ -190,8 +190,9 @@ class SitemapParser(BlockParser):
             return None
         locs = found["loc"] if found else cut.locs(block, shape)
         urls = locs if locs and cut.plain(locs) else []
-        if "&" in block and not shape.loc.endswith("["):
-            urls = [loc.replace("&amp;", "&") for loc in urls]
+        if "&" in block:
+            if not shape.loc.endswith("["):
+                urls = [loc.replace("&amp;", "&") for loc in urls]
             if any("&" in url and ";" in url for url in urls):
                 urls = []  # another reference
         if not urls:

@@ -108,11 +108,14 @@ def tree_of_table(chunks: Iterable[bytes], form: str, url: str, limits: Limits) 
 
 
 def tree_of_batches(batches: Any, url: str, limits: Limits) -> AbstractSitemap:
-    """Return the tree of pages that are in Arrow already: a ``pyarrow.RecordBatchReader``."""
+    """Return the tree of pages that are in Arrow already: a ``pyarrow.RecordBatchReader``.
+
+    These come in another order each time. A page that two sitemaps list has the date of the first.
+    """
     table = _Reading(url, limits)
     table.take_columns(batches.schema.names)
     table.read(_rows_in(batches))
-    tree = table.tree()
+    tree = table.tree(in_order=True)
     tree.has_many_sites = True
     return tree
 
@@ -411,13 +414,14 @@ class _Reading:
                 more |= {spec.name: value} if value else {}
         self._waiting[_unguarded(given.get("sitemap"))].append(TableRow(url, own, more))
 
-    def tree(self) -> TableSitemap:
-        """Return the tree of what was read."""
+    def tree(self, *, in_order: bool = False) -> TableSitemap:
+        """Return the tree of what was read; ``in_order`` of URLs, whatever came first."""
         if not self._sitemaps:
             self._listed("")
+        listed = sorted(self._sitemaps.items()) if in_order else self._sitemaps.items()
         tree = TableSitemap(
             self._url,
-            [PagesTextSitemap(url or self._url, pages) for url, pages in self._sitemaps.items()],
+            [PagesTextSitemap(url or self._url, pages) for url, pages in listed],
             problems=self.problems.listed(),
             failure=self.problems.unfinished,
         )

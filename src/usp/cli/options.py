@@ -263,16 +263,18 @@ concurrency = table(
 )
 
 
-def request_options(*, limits: str = _SET_A_LIMIT, networks: str = "") -> Callable[[F], F]:
+def request_options(
+    *, limits: str = _SET_A_LIMIT, networks: str = "", patience: float = 60
+) -> Callable[[F], F]:
     """Return a decorator with the options of every command that sends requests.
 
-    :func:`read_requests` reads them. ``limits`` and ``networks`` are for the help of ``--max`` and
-    ``--allow-network``.
+    :func:`read_requests` reads them. ``limits``, ``networks`` and ``patience`` are for the help of
+    ``--max``, ``--allow-network`` and ``--timeout``.
     """
     texts = {
         "--user-agent NAME": "User-Agent header to send.",
         "--timeout SECONDS": "Time to wait for a connection, and for each part of a response. "
-        "Default: 9 for a connection, 60 for a part.",
+        f"Default: 9 for a connection, {patience:g} for a part.",
         "--wait SECONDS": "Pause between requests to the same host, which are then sent one at a "
         "time.",
         "--crawl-delay": "Respect Crawl-delay in robots.txt.",

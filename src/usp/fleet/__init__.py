@@ -13,12 +13,11 @@ from usp._base.names import lazy_getattr
 if TYPE_CHECKING:
     from usp._base.files import DatasetError
     from usp.fleet.crawler import crawl_sites
-    from usp.fleet.current import ChangesFeed, OpenDataset, current_sql
+    from usp.fleet.current import ChangesFeed, OpenDataset, current_sql, dataset_stats
     from usp.fleet.current import OpenDataset as open  # noqa: A004, N813 - usp.fleet.open
     from usp.fleet.options import FLEET_LIMITS, FleetOptions
     from usp.fleet.run import FleetProgress, FleetRun, crawl_fleet
     from usp.fleet.site_list import SiteListError, read_sites
-    from usp.fleet.stats import dataset_stats
     from usp.fleet.tables import schema_of, unwrap, wide_schema
 else:
     __getattr__ = lazy_getattr(__name__)

@@ -23,9 +23,9 @@ from usp._base.names import load_extra
 from usp._base.shortage import descriptor_limit, more_descriptors
 from usp.export.schema import pyarrow
 from usp.fleet.dataset import Dataset, first_number
+from usp.fleet.joins import PageComparison
 from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.options import FleetOptions, FleetRun
-from usp.fleet.page_changes import PageComparison
 from usp.fleet.site_list import Batch, WaitingSite, homepage, host_key
 from usp.fleet.tables import Part, PartWriter, Row, rows_of, wrap
 

@@ -1,10 +1,12 @@
-"""What a dataset has now, or had at a time, and what has changed: as queries and as Arrow.
+"""What a dataset has now, or had at a time, and what has changed: queries, Arrow, statistics.
 
 The tables of a dataset are histories (:mod:`usp.fleet.tables`). What counts now are queries of them,
 which DuckDB, Polars and Spark all understand: :func:`current_sql`.
 
 A position of the changes is a version of the table ``visits``. What each writer had committed by
 then is in the log of that version, so that exactly the commits since are new.
+
+A dataset of an earlier version has tables of one crawl; :func:`take_over` makes visits of them.
 """
 
 from __future__ import annotations
@@ -16,19 +18,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from usp._base.files import DatasetError, deltalake
+from usp._base.files import DatasetError, NotADatasetError, deltalake
 from usp._base.names import load_extra
-from usp.export.schema import pyarrow
+from usp.export.schema import ALL_COLUMNS, pyarrow
 from usp.fleet.dataset import Dataset
-from usp.fleet.page_changes import read_errors
+from usp.fleet.joins import read_errors
 from usp.fleet.site_list import homepage
-from usp.fleet.tables import CHANGES, bucket_of, columns_of, domain_of, quoted, schema_of, typed
+from usp.fleet.tables import (
+    CHANGES,
+    SUMS,
+    bucket_of,
+    columns_of,
+    domain_of,
+    failure_row,
+    quoted,
+    schema_of,
+    typed,
+)
 
 if TYPE_CHECKING:
     import os
     from contextlib import AbstractContextManager
 
-__all__ = ["CURRENT", "ChangesFeed", "OpenDataset", "current_sql"]
+__all__ = ["CURRENT", "ChangesFeed", "OpenDataset", "current_sql", "dataset_stats", "take_over"]
 
 _INTERNAL = frozenset({"bucket", "writer", "number", "document", "absent", "absent_at"})
 _TABLES = {"sites": ("visits",), "sitemaps": ("visits", "fetches")}
@@ -270,3 +282,190 @@ class ChangesFeed:
                 f"the log of {store} does not reach back to position {version:,}; begin anew with"
                 " --since"
             ) from error
+
+
+# Statistics -----------------------------------------------------------------------------------------
+
+_SUMMED = ", ".join(f"coalesce(sum({name}), 0)::bigint {name}" for name in SUMS)
+_TOTALS = f"""select count(*) sites, {_SUMMED}, coalesce(round(sum(duration), 3), 0) as seconds
+    from sites"""  # noqa: S608 - our own words
+_OUTCOMES = """select outcome, count(*) sites, sum(pages)::bigint pages from sites
+    group by outcome order by sites desc, outcome"""
+_LARGEST = """select site, pages, sitemaps, bytes, round(duration, 3) as seconds from sites
+    order by pages desc, site limit ?"""
+_FORMATS = """select type, count(*) sitemaps, count(distinct site) sites,
+    sum(pages)::bigint pages, sum(bytes)::bigint bytes from sitemaps
+    group by type order by sitemaps desc, type"""
+_FAILURES = """select code, count(*) sites, min(site) example, arg_min(reason, site) reason from sites
+    where code is not null group by code order by sites desc, code limit ?"""
+_KEPT = """select site, pages, reason from sites where outcome = 'kept'
+    order by pages desc, site limit ?"""
+
+_EXTENSIONS = {
+    **{name: f"{name} is not null" for name in ("news", "images", "videos", "alternates")},
+    "mobile": "mobile",  # a flag itself
+}
+_LISTED = ("site", "lastmod", *_EXTENSIONS)
+_EXTENSION = "select count(*) pages, count(distinct site) sites from listed where "
+
+_WINDOWS = (7, 30, 365)
+_NEWEST = """(select max(lastmod) from listed
+    where lastmod <= (select max(started) from sites) + interval 1 day)"""
+_DATES = f"""select count(*) pages, count(lastmod) dated,
+    strftime({_NEWEST}, '%Y-%m-%dT%H:%M:%SZ') as newest from listed"""  # noqa: S608 - our own words
+_SINCE = f"""select count(*) pages from listed
+    where lastmod > {_NEWEST} - to_days(?)"""  # noqa: S608 - the same
+_YEARS = """select year(lastmod) as year, count(*) pages from listed
+    where lastmod is not null group by 1 order by 1"""
+_MONTHS = """select strftime(lastmod, '%Y-%m') as month, count(*) pages from listed
+    where lastmod is not null group by 1 order by 1 desc limit 24"""
+
+
+def dataset_stats(root: str | os.PathLike[str], most: int = 10) -> dict[str, Any]:
+    """Return totals, outcomes, the largest sites, formats, reasons of failures and freshness.
+
+    Sites that keep what an earlier visit found, because a later one failed, are listed under ``kept``.
+
+    Only what is committed counts, also during a run. ``most`` is how many sites and reasons are
+    listed. Raises ``DatasetError`` if there is no dataset, ``MissingExtraError`` without DuckDB.
+    """
+    data = OpenDataset(root)
+    with data.errors(), data.connection() as database:
+        for view in ("sites", "sitemaps"):
+            database.execute(f"create temp view {view} as {data.sql(view)}")
+        columns = [name for name in _LISTED if name in data.dataset.columns("pages")]
+        values = ", ".join(f"{_EXTENSIONS.get(name, name)} as {name}" for name in columns)
+        database.execute(
+            f"create temp table listed as select {values} from ({data.sql('pages', None, columns)})"  # noqa: S608
+        )
+        return _sum_up(database, set(columns), most)
+
+
+def _sum_up(database: Any, columns: set[str], most: int) -> dict[str, Any]:
+    """Return everything; ``columns`` are those of the pages, which can be chosen."""
+
+    def ask(question: str, *values: Any) -> list[dict[str, Any]]:
+        result = database.execute(question, values)
+        names = [column[0] for column in result.description]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+    dates = "lastmod" in columns
+    (freshness,) = ask(_DATES if dates else "select count(*) pages, null dated from listed")
+    if dates:
+        shares = {days: ask(_SINCE, days)[0]["pages"] for days in _WINDOWS}
+        dated = freshness["dated"] or 1
+        freshness |= {f"last_{days}_days": pages for days, pages in shares.items()}
+        freshness["shares"] = {str(days): round(n / dated, 4) for days, n in shares.items()}
+        freshness |= {"years": ask(_YEARS), "months": ask(_MONTHS)}
+    return {
+        "totals": ask(_TOTALS)[0],
+        "outcomes": ask(_OUTCOMES),
+        "largest": ask(_LARGEST, most),
+        "formats": ask(_FORMATS),
+        "extensions": [
+            {"extension": name, **ask(_EXTENSION + name)[0]}
+            for name in _EXTENSIONS
+            if name in columns
+        ],
+        "kept": ask(_KEPT, most),
+        "failures": [failure_row(*row.values()) for row in ask(_FAILURES, most)],
+        "freshness": freshness,
+    }
+
+
+# A dataset of an earlier version: the tables pages, sitemaps and sites of one crawl -------------------
+
+_WRITER = "earlier"
+_SITES = """create table known as select *, bucket_of(domain) as bucket from (
+    select *, domain_of(site) as domain, '0-' || row_number() over (order by site) as visit
+    from old_sites)"""
+_ROWS = {
+    "pages": ("old_pages o join known k using (site)", {"first_seen": "k.started"}),
+    "fetches": (
+        # A sitemap that two indexes list was in the table twice.
+        """(select * from old_sitemaps qualify
+            row_number() over (partition by site, url order by depth) = 1) o
+        join known k using (site)""",
+        {
+            "sitemap": "o.url",
+            "good": "o.failure is null or coalesce(o.pages, 0) > 0",
+            "pages_visit": "case when o.pages > 0 then k.visit end",
+            **dict.fromkeys(("fetched_at", "first_seen", "due"), "k.started"),
+            "failures": "(o.failure is not null)::int",
+            "news": "false",
+        },
+    ),
+    "visits": (
+        "known k join known o using (visit)",
+        {"due": "k.started", "run": "0", "failures": "(k.outcome = 'failed')::int"},
+    ),
+}
+"""By table, in the order in which they are committed: where the rows are, and what has other names."""
+
+
+def take_over(old: str | os.PathLike[str], root: str | os.PathLike[str]) -> dict[str, int]:
+    """Write what a dataset of an earlier version has to a new one; return the number of rows.
+
+    Everything is due at once. A call that was interrupted is completed by the same call.
+    """
+    before = Dataset(old)
+    stored = {name: _table(before, name) for name in ("pages", "sitemaps", "sites")}
+    names = [field.name for field in stored["pages"].schema().fields]
+    if missing := {"sitemap", "url"}.difference(names):
+        raise DatasetError(
+            f"{before.store} has no column {min(missing)!r} of the pages, so that it cannot be known"
+            " which sitemap lists them; crawl the sites again"
+        )
+    dataset = Dataset(root)
+    dataset.make(tuple(name for name in ALL_COLUMNS if name in names))
+    if dataset.was_crawled():
+        raise DatasetError(f"{dataset.store} has been crawled already; choose a new dataset")
+    data = OpenDataset(root)
+    with data.errors():
+        database = data.connection("visits")
+        for name in stored:
+            database.register(f"old_{name}", before.arrow_dataset(name))
+        for name, function, kind in (
+            ("domain_of", domain_of, "VARCHAR"),
+            ("bucket_of", bucket_of, "INTEGER"),
+        ):
+            database.create_function(name, function, ["VARCHAR"], kind)
+        database.execute(_SITES)
+        return {name: _write(dataset, database, name) for name in _ROWS}
+
+
+def _table(dataset: Dataset, name: str) -> Any:
+    try:
+        return dataset.table(name)
+    except DatasetError as error:
+        raise NotADatasetError(
+            f"{dataset.store} is not a dataset of an earlier version: it has no table {name!r}"
+        ) from error
+
+
+def _write(dataset: Dataset, database: Any, name: str) -> int:
+    """Append the rows of a table, unless that was done before; return how many these are."""
+    mark, table = f"usp {_WRITER}", dataset.table(name)
+    if table.transaction_version(mark) is not None:
+        return 0
+    source, others = _ROWS[name]
+    old = database.sql(f"select o.* from {source}").columns  # noqa: S608 - our own words
+    columns = {column: f"o.{column}" for column in old}
+    columns |= {column: f"k.{column}" for column in ("site", "domain", "bucket", "visit")}
+    columns |= {"writer": f"'{_WRITER}'", "number": "1::bigint", **others}
+    # What nothing is known of is null.
+    known = [column for column in dataset.columns(name) if column in columns]
+    chosen = ", ".join(f"{columns[column]} as {column}" for column in known)
+    rows = database.sql(f"select {chosen} from {source}")  # noqa: S608 - the same
+    delta = deltalake()
+    once = delta.CommitProperties(app_transactions=[delta.Transaction(mark, 1)])
+    with dataset.store.words():
+        delta.write_deltalake(
+            table,
+            rows.to_arrow_reader(),
+            mode="append",
+            schema_mode="merge",
+            commit_properties=once,
+        )
+    ((count,),) = database.execute(f"select count(*) from {source}").fetchall()  # noqa: S608
+    return int(count)

@@ -23,7 +23,7 @@ from usp.export.schema import ALL_COLUMNS
 from usp.fleet.crawler import Job, load_for_threads, site_module
 from usp.fleet.dataset import Dataset
 from usp.fleet.engines import LocalEngine, News, RayEngine, Signal, advice_on, ray_module
-from usp.fleet.known_sites import KnownSites
+from usp.fleet.joins import KnownSites
 from usp.fleet.leave_alone import LeaveAlone
 from usp.fleet.metrics import DELAYS
 from usp.fleet.options import MAX_FAILED, FleetRun, Shard
@@ -34,8 +34,7 @@ from usp.fleet.site_list import (
     homepages,
     host_key,
 )
-from usp.fleet.tables import OUTCOMES, Part, Row, quoted
-from usp.objects.failure_codes import BY_VALUE
+from usp.fleet.tables import OUTCOMES, SUMS, Part, Row, failure_row, quoted
 
 if TYPE_CHECKING:
     import os
@@ -48,7 +47,6 @@ _SHARE = 5
 
 _LONGEST_WAIT = 20.0  # seconds
 _SLOWEST = 5
-SUMS = ("sitemaps", "pages", "bytes", "requests")
 
 
 def crawl_fleet(
@@ -272,19 +270,6 @@ def _finish(dataset: Dataset, how: FleetRun, summary: dict[str, Any]) -> dict[st
 
 
 # Counts -------------------------------------------------------------------------------------------
-
-
-def failure_row(code: str, sites: int, example: str, reason: str) -> dict[str, Any]:
-    """Return why something is missing, of how many sites, with an example and what to do."""
-    known = BY_VALUE.get(code)
-    return {
-        "code": code,
-        "reason": getattr(known, "message", reason),
-        "sites": sites,
-        "example": example,
-        "example_reason": reason,
-        "remedy": getattr(known, "remedy", None),
-    }
 
 
 class FleetProgress:

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 from usp._base.display import get_logger, printable
 from usp._base.files import FileStore, NoSuchFileError, is_ready, is_remote, open_pipe
 from usp._base.urls import BadUrl, Login, is_http_url, read_url, redact_url
-from usp._formats.opml import outlines
+from usp._formats.feeds import outlines
 from usp.export.schema import pyarrow
 from usp.fleet.tables import Row, columns_of
 from usp.limits import DEFAULT

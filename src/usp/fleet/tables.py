@@ -40,9 +40,10 @@ from usp._base.urls import BadUrl, read_url
 from usp.export.arrow import ParquetFileWriter
 from usp.export.schema import ALL_COLUMNS, COLUMNS, REPEATING, arrow_type, chosen, pyarrow
 from usp.fleet.options import COMMIT_SECONDS, hash_of
+from usp.objects.failure_codes import BY_VALUE
 
 if TYPE_CHECKING:
-    from usp.fleet.page_changes import PageComparison
+    from usp.fleet.joins import PageComparison
 
 __all__ = ["bucket_of", "domain_of", "page_columns", "schema_of", "unwrap", "wide_schema", "wrap"]
 
@@ -136,6 +137,9 @@ PART_ROWS = 2_000_000
 """A part is finished once it has this many sites or pages, if it is not too old before."""
 
 _MOST_WAITING = 48 << 20  # bytes of rows that are not in a file yet
+
+
+SUMS = ("sitemaps", "pages", "bytes", "requests")  # of visits
 
 
 def columns_of(table: str) -> tuple[str, ...]:
@@ -236,6 +240,19 @@ def rows_of(table: str, rows: Iterable[Mapping[str, Any]]) -> Any:
     schema = file_schema(table)
     listed = [{name: _clean(row.get(name)) for name in schema.names} for row in rows]
     return pyarrow().RecordBatch.from_pylist(listed, schema=schema)
+
+
+def failure_row(code: str, sites: int, example: str, reason: str) -> dict[str, Any]:
+    """Return why something is missing, of how many sites, with an example and what to do."""
+    known = BY_VALUE.get(code)
+    return {
+        "code": code,
+        "reason": getattr(known, "message", reason),
+        "sites": sites,
+        "example": example,
+        "example_reason": reason,
+        "remedy": getattr(known, "remedy", None),
+    }
 
 
 def _clean(value: Any) -> Any:

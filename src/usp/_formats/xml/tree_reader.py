@@ -126,7 +126,7 @@ class TreeReader:
 
     def _scope_in(self, element: Element, scope: Scope) -> Scope:
         """Return the scope inside an element, which may declare namespaces."""
-        if self._declares and any(name.startswith("xmlns") for name in element.keys()):  # noqa: SIM118
+        if self._declares and any("xmlns" in f"{pair}" for pair in element.items()):
             return scope.below(repr(element.items()), dict(given_in(element, ignore)))
         return scope
 
@@ -157,16 +157,18 @@ class TreeReader:
             elif role is not _OTHER:
                 found.append((meaning, child))
                 if len(child) and role is not _RECORD:
-                    self._check_markup(child, inside, own)
+                    self._check_markup(child, inside, own, depth)
                     continue
             if len(child):
                 self._collect(child, inside, own, found, depth + 1)
 
-    def _check_markup(self, element: Element, inside: type, scope: Scope) -> None:
+    def _check_markup(self, element: Element, inside: type, scope: Scope, depth: int) -> None:
         """Decline a field with elements inside that mean something themselves."""
+        if depth > _MAX_DEPTH:
+            raise FastPathDeclined
         for child in element:
             own = self._scope_in(child, scope)
             role = self.dialect.meaning(own, child.tag, inside).role
             if role is not _OTHER or element.tag.endswith(("link", "loc")):
                 raise FastPathDeclined
-            self._check_markup(child, inside, own)
+            self._check_markup(child, inside, own, depth + 1)

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 _EVERY = 30.0  # seconds between two lines of the log
 _MOST_REASONS = 5  # reasons of failures in the summary for people
+_QUOTED = re.compile(r"(?<!code )'(\w+)'")  # the name of an option, in what is wrong with it
 _OF_SITES = ("sites_per_worker", "per_host", "sites_per_host", "problems", "trust_lastmod")
-_USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
+_USUAL: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(FleetOptions)}
 
 
 @options.command("crawl")
@@ -93,7 +94,8 @@ _USUAL = {field.name: field.default for field in dataclasses.fields(FleetOptions
     max_failed={"type": share, "default": "20%"},
 )
 @options.request_options(
-    limits=f"Set a limit for every site, as in 'usp ls'. The usual one is seconds={SITE_SECONDS:g}."
+    limits=f"Set a limit for every site, as in 'usp ls'. The usual one is seconds={SITE_SECONDS:g}.",
+    patience=_USUAL["timeout"][1],
 )
 @click.option("--commit-seconds", type=float, default=30.0, hidden=True)
 @click.option("--site-seconds", type=float, default=SITE_SECONDS, hidden=True)  # now --max seconds=
@@ -194,8 +196,7 @@ def _read_run(values: dict[str, Any]) -> FleetRun:
     try:
         return FleetRun(options=fleet, **{name: values[name] for name in names})
     except ValueError as error:
-        text = re.sub(
-            r"'(\w+)'",
+        text = _QUOTED.sub(
             lambda found: _flag(found[1]) if found[1] in names else found[0],
             str(error),
         )

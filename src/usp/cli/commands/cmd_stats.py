@@ -42,7 +42,7 @@ def command(dataset: str, most: int, form: str | None, output: Path | None) -> N
       usp stats dataset -f json | jq .freshness.shares
     """
     form = options.format_for(output, form, ("text", "json"), "text")
-    from usp.fleet.stats import dataset_stats
+    from usp.fleet.current import dataset_stats
 
     with reading_dataset() as aside:
         stats = aside(dataset_stats, dataset, most)
@@ -102,7 +102,7 @@ def convert(old: str, output: str) -> None:
       usp convert old -o dataset
       usp crawl dataset --due              see what has changed
     """
-    from usp.fleet.takeover import take_over
+    from usp.fleet.current import take_over
 
     with reading_dataset() as aside:
         done = aside(take_over, old, output)

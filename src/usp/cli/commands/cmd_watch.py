@@ -193,7 +193,7 @@ def _refuse_keep_partial() -> None:
 
 def _feeds_in(path: Path) -> dict[str, bool]:
     """Return the feeds in an OPML file, and the websites without one: whether each is a feed."""
-    from usp._formats.opml import outlines
+    from usp._formats.feeds import outlines
 
     try:
         text = path.read_text("utf-8-sig", "replace") if path.is_file() else ""
