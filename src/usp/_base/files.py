@@ -221,7 +221,6 @@ _ADVICE = {  # what to do, by what the error of a store says
 
 _MESSAGE = re.compile("<Message>([^<]*)")
 _ADDRESS = re.compile(r"https?://(?!169\.254\.|metadata)\S*")
-_T = TypeVar("_T")
 _COLOUR = re.compile(r"\x1b\[[0-9]{0,3}m")
 
 
@@ -305,7 +304,7 @@ class FileStore:
         with replacing(Path(self.root, name)) as local:
             local.write(content)
 
-    def repeated(self, operation: Callable[[], _T]) -> _T:
+    def repeated(self, operation: Callable[[], T]) -> T:
         """Return what an operation returns; repeat it if the store has cut off a response."""
         for _ in range(1, _ATTEMPTS):
             try:

@@ -336,9 +336,8 @@ class DocumentParser:
         if after[:1] not in {"", "<"}:
             start = after  # text below comments
         elif start[:1] == "<" and self._is_sitemap:
-            is_open = all("<!--".startswith(text[:4]) for text in (start, after))
-            wait = is_open and not final and len(start) < _LOOK
-            return None if wait else self._kind_of_markup(start, final=final)
+            waits = "<!--".startswith(after[:4]) and not final and len(start) < _LOOK
+            return None if waits else self._kind_of_markup(start, final=final)
         if self._is_sitemap and is_json_feed(start[:_LOOK], self._content_type):
             return parser_at("json_feeds:JsonFeedParser")
         if len(start) >= self._look == _LOOK and not _is_clear(start[:_LOOK]):
