@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
 
 from usp._base.display import get_logger
-from usp._base.names import LAZY_NAMES, lazy_getattr
+from usp._base.names import lazy_getattr
 from usp._base.urls import is_http_url, without_fragment, without_login
 from usp._crawl.child_filter import refuse, without_fragments
 from usp._crawl.orders import FinalResult
@@ -62,25 +62,81 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from usp._crawl.crawl import Crawl
-    from usp.exceptions import *  # noqa: F403 - for checkers of types: what 1.8.1 has here, too
-    from usp.helpers import *  # noqa: F403
-    from usp.helpers import RecurseCallbackType, RecurseListCallbackType
-    from usp.objects.page import *  # noqa: F403
-    from usp.objects.page import SitemapPage
-    from usp.objects.sitemap import *  # noqa: F403
-    from usp.web_client.abstract_client import *  # noqa: F403
-    from usp.web_client.abstract_client import AbstractWebClient
-    from usp.web_client.requests_client import *  # noqa: F403
+    from usp._formats.values import MAX_VALID_PRIORITY, MIN_VALID_PRIORITY
+    from usp.helpers import (
+        RecurseCallbackType,
+        RecurseListCallbackType,
+        get_url_retry_on_client_errors,
+        html_unescape_strip,
+        parse_iso8601_date,
+        parse_rfc2822_date,
+        ungzipped_response_content,
+    )
+    from usp.objects.page import (
+        SITEMAP_PAGE_DEFAULT_PRIORITY,
+        SitemapImage,
+        SitemapNewsStory,
+        SitemapPage,
+        SitemapPageChangeFrequency,
+    )
+    from usp.web_client.abstract_client import (
+        AbstractWebClient,
+        AbstractWebClientResponse,
+        AbstractWebClientSuccessResponse,
+        LocalWebClientSuccessResponse,
+        NoWebClientException,
+        WebClientErrorResponse,
+    )
+    from usp.web_client.requests_client import RequestsWebClient
 else:
     __getattr__ = lazy_getattr(__name__)
 
-_OWN = """
-AbstractSitemapParser AbstractXMLSitemapParser IndexRobotsTxtSitemapParser IndexXMLSitemapParser
-PagesAtomSitemapParser PagesRSSSitemapParser PagesXMLSitemapParser PlainTextSitemapParser
-SitemapFetcher SitemapStrParser XMLSitemapParser"""
-_FROM_ELSEWHERE = (name for name, at in LAZY_NAMES[__name__].items() if at.startswith("usp."))
-
-__all__ = [*_OWN.split(), *_FROM_ELSEWHERE]  # noqa: PLE0604 - they are strings
+__all__ = [
+    "MAX_VALID_PRIORITY",
+    "MIN_VALID_PRIORITY",
+    "SITEMAP_PAGE_DEFAULT_PRIORITY",
+    "AbstractSitemap",
+    "AbstractSitemapParser",
+    "AbstractWebClient",
+    "AbstractWebClientResponse",
+    "AbstractWebClientSuccessResponse",
+    "AbstractXMLSitemapParser",
+    "IndexRobotsTxtSitemap",
+    "IndexRobotsTxtSitemapParser",
+    "IndexXMLSitemap",
+    "IndexXMLSitemapParser",
+    "InvalidSitemap",
+    "LocalWebClient",
+    "LocalWebClientSuccessResponse",
+    "NoWebClientException",
+    "PagesAtomSitemap",
+    "PagesAtomSitemapParser",
+    "PagesRSSSitemap",
+    "PagesRSSSitemapParser",
+    "PagesTextSitemap",
+    "PagesXMLSitemap",
+    "PagesXMLSitemapParser",
+    "PlainTextSitemapParser",
+    "RecurseCallbackType",
+    "RecurseListCallbackType",
+    "RequestsWebClient",
+    "SitemapException",
+    "SitemapFetcher",
+    "SitemapImage",
+    "SitemapNewsStory",
+    "SitemapPage",
+    "SitemapPageChangeFrequency",
+    "SitemapStrParser",
+    "SitemapXMLParsingException",
+    "WebClientErrorResponse",
+    "XMLSitemapParser",
+    "get_url_retry_on_client_errors",
+    "html_unescape_strip",
+    "is_http_url",
+    "parse_iso8601_date",
+    "parse_rfc2822_date",
+    "ungzipped_response_content",
+]
 
 log = get_logger(__name__)
 

@@ -39,6 +39,8 @@ SITEMAP = "https://example.org/sitemap.xml"
 
 def modules_that_are_loaded_late() -> None:
     assert_type(usp.objects.page.SitemapPage(URL), SitemapPage)
+    assert_type(usp.fetch_parse.IndexXMLSitemap(URL, []), usp.objects.sitemap.IndexXMLSitemap)
+    assert_type(usp.fetch_parse.MIN_VALID_PRIORITY, Decimal)
     assert_type(usp.web_client.requests_client.RequestsWebClient(), RequestsWebClient)
 
 
